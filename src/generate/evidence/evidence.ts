@@ -88,7 +88,7 @@ export class DocumentEvidence {
         ? this.#stretch({ start: key.from, end: key.to, closed: true }, this.#written)
         : undefined
     const runnerUp = this.#runnerUp(own.span)
-    const source = this.#sources.find(value)
+    const source = this.#sources.find(value, typeof value === 'string' && this.#grounds.isQuote(pointer))
     this.#draws = this.#draws.filter(({ at }) => at >= start)
     const report = ([confidence = 1, nothing, present]: readonly (number | undefined)[]): Evidence => {
       const isNull = value === null && own.chosen ? confidence : nothing || least

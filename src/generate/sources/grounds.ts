@@ -1,5 +1,5 @@
 import { type ChatCall, type ChatMessage, textsJoined } from '../../contract/index.js'
-import { mayBeAbsent } from './optional.js'
+import { isQuote, mayBeAbsent } from './optional.js'
 
 /** A text of the conversation that a value may come from. */
 export interface Ground {
@@ -14,7 +14,7 @@ export interface Ground {
 export class Grounds {
   /** In the order in which they are looked through. */
   readonly texts: readonly Ground[]
-  /** Strings are taken from these texts as they stand. */
+  /** All strings are taken from these texts as they stand. */
   readonly quoted: boolean
   readonly #schema: unknown
 
@@ -27,6 +27,11 @@ export class Grounds {
   /** Whether the schema lets a property be left out. */
   mayBeAbsent(pointer: string): boolean {
     return mayBeAbsent(this.#schema, pointer)
+  }
+
+  /** Whether a string is taken from these texts as it stands. */
+  isQuote(pointer: string): boolean {
+    return this.quoted || isQuote(this.#schema, pointer)
   }
 }
 

@@ -7,17 +7,27 @@ const CONDITIONAL = ['then', 'else'] as const
 
 /** Whether a schema lets the property at `pointer` be left out: none of the schemas that may hold for it wants it. */
 export function mayBeAbsent(schema: unknown, pointer: string): boolean {
-  const names = pointer.split('/').slice(1).map(pointerStep)
+  const names = namesOf(pointer)
   const last = names.pop()
   if (last === undefined) return false
-  let holding = holdingAt([schema], schema)
-  for (const name of names)
-    holding = holdingAt(
-      holding.flatMap((one) => below(one, name)),
-      schema,
-    )
-  return !holding.some(({ required }) => Array.isArray(required) && required.includes(last))
+  return !holdingBelow(schema, names).some(({ required }) => Array.isArray(required) && required.includes(last))
 }
+
+/** Whether the string at `pointer` is to be a quote, by any of the schemas that may hold for it. */
+export const isQuote = (schema: unknown, pointer: string): boolean =>
+  holdingBelow(schema, namesOf(pointer)).some((one) => one['x-quote'] === true)
+
+const namesOf = (pointer: string): string[] => pointer.split('/').slice(1).map(pointerStep)
+
+const holdingBelow = (schema: unknown, names: readonly string[]) =>
+  names.reduce(
+    (holding, name) =>
+      holdingAt(
+        holding.flatMap((one) => below(one, name)),
+        schema,
+      ),
+    holdingAt([schema], schema),
+  )
 
 /** These, and those that they are put together from. */
 function holdingAt(schemas: readonly unknown[], root: unknown): Readonly<Record<string, unknown>>[] {

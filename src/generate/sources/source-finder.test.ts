@@ -126,3 +126,24 @@ it('a quote may be a sign alone, and goes on behind the one before it', () => {
   expect(starts).toEqual([0, 2, 4, 6, 8])
   expect(sources.find('')).toBe(undefined)
 })
+
+it('what the schema alone says is a quote is found as one', () => {
+  const messages = [
+    { role: 'system', content: 'Open or shut: the door — now.' },
+    { role: 'user', content: 'I shut — the door.' },
+  ] as const
+  const quote = { type: 'string', 'x-quote': true }
+  const properties = {
+    state: { enum: ['Open', 'Shut', '—'] },
+    what: { anyOf: [quote, { type: 'null' }] },
+    list: { type: 'array', items: { $ref: '#/$defs/quote' } },
+  }
+  const schema = { type: 'object', properties, $defs: { quote } }
+  const grounds = new Grounds({ messages, output: { type: 'json_schema', name: 'x', strict: true, schema } })
+  const sources = new SourceFinder(grounds)
+  const find = (value: string, pointer: string) => sources.find(value, grounds.isQuote(pointer))
+  expect(find('Open', '/state')).toMatchObject({ message: 0, start: 0 })
+  expect(find('—', '/state')).toBe(undefined)
+  expect(find('the door', '/what')).toEqual({ message: 1, part: 0, start: 9, end: 17 })
+  expect(find('—', '/list/0')).toEqual({ message: 1, part: 0, start: 7, end: 8 })
+})

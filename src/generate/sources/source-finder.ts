@@ -25,19 +25,20 @@ export class SourceFinder {
   }
 
   /** Undefined where nothing says it: of true, false and null nothing does. */
-  find(value: Value): Source | undefined {
+  find(value: Value, isQuote = this.#grounds.quoted): Source | undefined {
     if (value === null || typeof value === 'boolean' || this.#nowhere.has(value)) return undefined
-    for (const search of searchesFor(value, this.#grounds)) {
-      const found = this.#behind(search) ?? this.#anywhere(search)
+    for (const search of searchesFor(value, isQuote)) {
+      const found = this.#behind(search, isQuote) ?? this.#anywhere(search)
       if (found) return found
     }
-    this.#nowhere.add(value)
+    // A sign alone may yet be quoted.
+    if (isQuote || typeof value === 'number' || isOfWord(value)) this.#nowhere.add(value)
     return undefined
   }
 
   /** A quote is never of what others say, where one such source may have been. */
-  #behind(search: Search): Source | undefined {
-    if (!this.#last || (this.#grounds.quoted && !this.#last.ground.given)) return undefined
+  #behind(search: Search, isQuote: boolean): Source | undefined {
+    if (!this.#last || (isQuote && !this.#last.ground.given)) return undefined
     return this.#in(this.#last.ground, search, this.#last.end)
   }
 
@@ -59,7 +60,7 @@ export class SourceFinder {
 }
 
 /** As it is before other forms of it, whose patterns are made only where it does not stand as it is. */
-function* searchesFor(value: string | number, { quoted }: Grounds): Generator<Search> {
+function* searchesFor(value: string | number, isQuote: boolean): Generator<Search> {
   if (typeof value === 'number') {
     const digits = value.toString()
     yield (text, from) => exactly(digits, text, from, isNumberBorder)
@@ -69,7 +70,7 @@ function* searchesFor(value: string | number, { quoted }: Grounds): Generator<Se
   const wanted = value.trim()
   const ofWord = isOfWord(wanted)
   // A sign alone says little, but where it was taken from the text.
-  if (ofWord || (quoted && wanted !== '')) yield (text, from) => exactly(wanted, text, from, isWordBorder)
+  if (ofWord || (isQuote && wanted !== '')) yield (text, from) => exactly(wanted, text, from, isWordBorder)
   if (!ofWord) return
   yield* searching(formsOfDate(wanted))
   yield* searching(formsOfString(wanted))
