@@ -90,6 +90,12 @@ describe('fields of one text', () => {
     }
   })
 
+  it('have room for what they are called, however long it is', async () => {
+    const name = '\u{1f600}"'.repeat(85)
+    const { answers, error } = jsonOf(await decoding().post({ [name]: { type: 'number' } }))
+    expect([error, Object.keys(answers ?? {})]).toEqual([undefined, [name]])
+  })
+
   it('have the same answers as alone', async () => {
     const fields = fieldsOf(4)
     const together = jsonOf(await decoding().post(fields)).answers

@@ -21,7 +21,7 @@ import type { Service } from '../../answer/service.js'
 import { Answer, NO_USAGE } from '../../wire/reply.js'
 import { type AnswerStretch, answerOf, type Readable, Readables, readableKindOf } from './extracted.js'
 
-/** What a stretch may take, and a list of them; it is then closed. */
+/** What a stretch may take behind its name, and a list of them; it is then closed. */
 const MOST_TOKENS = 256
 const MOST_OF_LIST = 1024
 const MOST_ITEMS = 64
@@ -178,7 +178,7 @@ class Writing {
         { role: 'system', content: INSTRUCTIONS },
         { role: 'user', content: state },
       ],
-      maxTokens: field.type === 'list' ? MOST_OF_LIST : MOST_TOKENS,
+      maxTokens: mostOfName(field) + (field.type === 'list' ? MOST_OF_LIST : MOST_TOKENS),
       sampling: GREEDY,
       templateOptions: NO_THOUGHT,
       // Described are all fields, for every one of them: what stands before the answers is then the same.
@@ -205,6 +205,9 @@ class Writing {
     return findModel(this.#service.engine, this.#call.model).capabilities?.evidence === true
   }
 }
+
+/** A token is a byte at least. */
+const mostOfName = ({ name }: ExtractField): number => new TextEncoder().encode(JSON.stringify(name)).length
 
 const GREEDY = { temperature: 0 }
 const NO_THOUGHT = { enable_thinking: false, thinking: false, reasoning_effort: 'none' }
