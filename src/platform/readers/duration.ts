@@ -34,11 +34,12 @@ export function durationIn(
   }
   const { amounts, rest } = amountsIn(text, language, context)
   if (amounts.length === 0) return undefined
-  const counts = amounts.map(({ count, unit }) => [count.value ?? count.guess ?? 0, unit] as const)
+  const counts = amounts.map(({ count, unit }) => [Math.abs(count.value ?? count.guess ?? 0), unit] as const)
   const reading = inUnit(counts, unit)
   const parts = new Set(amounts.map((amount) => amount.unit))
-  // "2 hours or 3 hours", "2 to 3 hours": not one length.
-  const doubt = rest || parts.size < amounts.length || amounts.some(({ count }) => count.value === null)
+  // "2 hours or 3 hours", "2 to 3 hours": not one length. "-2 hours": none, but a difference or a dash before one.
+  const doubt =
+    rest || parts.size < amounts.length || amounts.some(({ count }) => count.value === null || count.value < 0)
   return doubt && reading.value !== null ? unsure(reading.value) : reading
 }
 

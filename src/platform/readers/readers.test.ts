@@ -192,6 +192,10 @@ describe('durations', () => {
   const read = (text: string, unit: 'hours' | 'days' | 'months' | 'years') =>
     readValue({ type: 'duration', unit }, text)
 
+  it.each(['-2 hours', '−2 hours', 'minus two hours'])('%s: no length is below nothing', (text) =>
+    expect(read(text, 'hours')).toEqual({ value: null, guess: 2 }),
+  )
+
   it('are told in their unit, where there is one length', () => {
     expect(read('90 minutes', 'hours')).toEqual({ value: 1.5 })
     expect(read('two weeks', 'days')).toEqual({ value: 14 })
