@@ -72,9 +72,9 @@ function rounded(
   const to = (number: number, places: number) => {
     const text = Math.abs(number).toString()
     // 1.005 is meant to be 1.01, which its bits are not.
-    const near = text.includes('e')
-      ? Number(number.toFixed(places))
-      : Number(`${Math.round(Number(`${text}e${places}`))}e-${places}`)
+    const scaled = Math.round(Number(`${text}e${places}`))
+    // What is written with an exponent takes no other.
+    const near = /e/.test(`${text}${scaled}`) ? Number(number.toFixed(places)) : Number(`${scaled}e-${places}`)
     return Math.sign(number) * Math.abs(near)
   }
   const fitted = (number: number) => (integer ? to(number, 0) : decimals === undefined ? number : to(number, decimals))

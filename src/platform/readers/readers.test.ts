@@ -185,6 +185,8 @@ describe('units', () => {
     expect(read('1.005', 'kg', { decimals: 2 })).toEqual({ value: 1.01 })
     expect(read('2.5', 'kg', { integer: true })).toEqual({ value: null, guess: 3 })
     expect(read('-2.5 kg', 'kg', { decimals: 0 })).toEqual({ value: -3 })
+    expect(read('1e20', 'kg', { decimals: 2 })).toEqual({ value: 1e20 })
+    expect(read('100000000000000000000.5', 'kg', { decimals: 6 }).guess).toBe(1e20)
   })
 })
 
