@@ -34,7 +34,7 @@ export interface ExtractedField {
 export function answerOf({ field, call, found, guess, pNull }: ExtractedField): FieldAnswer {
   const absent = pNull === undefined ? {} : { pNull }
   const none = found === undefined || (pNull !== undefined && pNull >= field.nullThreshold)
-  const stretches = found ?? guess ?? []
+  const stretches = eachPlaceOnce(found ?? guess ?? [])
   const readings = stretches.map((stretch) => readingOf(field, stretch, call))
   if (field.type === 'list') {
     const values = readings.map(({ value }) => value)
@@ -60,6 +60,17 @@ export function answerOf({ field, call, found, guess, pNull }: ExtractedField): 
     ...absent,
     ...(found && spanOf(stretch.places)),
   }
+}
+
+/** A place is an item once, and words that stand in several places are as many: small models go round in circles. */
+function eachPlaceOnce(stretches: readonly AnswerStretch[]): readonly AnswerStretch[] {
+  const taken = new Map<string, number>()
+  return stretches.filter(({ places }) => {
+    const key = places.map(({ start, end }) => `${start} ${end}`).join()
+    const times = taken.get(key) ?? 0
+    taken.set(key, times + 1)
+    return places.length === 0 || times < places.length
+  })
 }
 
 /** Where the same words stand in several places, nothing tells which are meant. */

@@ -188,6 +188,18 @@ describe('POST extractions', () => {
     expect(answers.total).toEqual({ type: 'number', ...answer })
   })
 
+  it('has each place of the text once in a list, however often it was written', async () => {
+    const state = 'Rows: 5, 7, 7. Contacts: Ana, Bo.'
+    const { post } = extracting({ counts: [5, 7, 5, 7, 7, 5], contacts: ['Ana', 'Bo', 'Ana'] })
+    const fields = { counts: { type: 'list', items: 'number' }, contacts: { type: 'list', items: 'text' } }
+    const { counts, contacts } = jsonOf(await post({ state, fields })).answers
+    expect([counts.value, counts.spans]).toEqual([
+      [5, 7, 7],
+      [[6, 7], null, null],
+    ])
+    expect([contacts.value, contacts.items.length]).toEqual([['Ana', 'Bo'], 2])
+  })
+
   it('gives every field the same prompt, so that the text is read once', async () => {
     const names = Array.from({ length: 100 }, (_, i) => `field ${i}`)
     const { post, calls } = extracting(Object.fromEntries(names.map((name) => [name, 'Ana'])))
