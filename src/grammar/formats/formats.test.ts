@@ -309,6 +309,20 @@ function isHost(host: string): boolean {
   return right && domainToUnicode(ascii) === `${host.toLowerCase()}.x` && ascii.length <= 255
 }
 
+/** Whether an address is followed by how many of its bits name the network, and all others are 0. */
+function isNetwork(text: string): boolean {
+  const [address = '', bits = ''] = text.split('/')
+  const [size, part, radix] = isIP(address) === 4 ? [32, 8, 10] : [128, 16, 16]
+  const [before = [], after = []] = address
+    .split('::')
+    .map((side) => side.split(/[.:]/).filter((group) => group !== ''))
+  const groups = [...before, ...Array(size / part - before.length - after.length).fill('0'), ...after]
+  const binary = groups.map((group) => Number.parseInt(group, radix).toString(2).padStart(part, '0')).join('')
+  return isIP(address) !== 0 && Number(bits) <= size && !binary.slice(Number(bits)).includes('1')
+}
+const isInterface = (text: string) => isCidr.test(text.includes('/') ? text : `${text}/8`)
+const isCidr = new RegExp(`${z.regexes.cidrv4.source}|${z.regexes.cidrv6.source}`)
+
 /** Formats that ajv-formats does not have, and who else judges them. */
 const OTHERS: Readonly<Record<string, (text: string) => boolean>> = {
   iri: (text) => ajvFormat('uri', toUri(text)),
@@ -326,6 +340,16 @@ const OTHERS: Readonly<Record<string, (text: string) => boolean>> = {
   byte: (text) => ajvFormat('byte', text),
   char: (text) => [...text].length === 1,
   ipvanyaddress: (text) => isIP(text) !== 0,
+  ipvanynetwork: isNetwork,
+  ipv4network: isNetwork,
+  ipv6network: isNetwork,
+  ipv4interface: isInterface,
+  base64: (text) => z.base64().safeParse(text).success,
+  guid: (text) => z.guid().safeParse(text).success,
+  decimal: (text) => Number.isFinite(Number(text)) && /\d$/.test(text),
+  fraction: (text) =>
+    text.split('/').every((part, i) => Number.isInteger(Number(part)) && (i === 0 || Number(part) > 0)),
+  path: (text) => text !== '' && !text.includes('\0'),
 }
 
 describe.each(Object.entries(OTHERS))('format %s', (name, accepts) => {
@@ -338,6 +362,25 @@ describe.each(Object.entries(OTHERS))('format %s', (name, accepts) => {
       }),
       { numRuns: runs(1500) },
     )
+  })
+})
+
+describe('networks and interfaces', () => {
+  it.each([
+    [
+      'ipv4network',
+      '10.0.0.0/8 192.168.4.0/22 0.0.0.0/0 1.2.3.4/32 1.2.3.128/25',
+      '10.0.0.1/8 10.0.0.0 192.168.4.0/21 1.2.3.4/33',
+    ],
+    ['ipv6network', '2001:db8::/32 fe80::/10 fc00::/7 ::/0 1:2:3:4:5:6:7:8/128', '2001:db8::1/64 fe80::/8 ::/129 ::'],
+    ['ipv4interface', '10.0.0.1/8 10.0.0.1', '10.0.0.1/33 10.0.0.1/'],
+    ['ipv6interface', '2001:db8::1/64 ::1', '2001:db8::1/129 10.0.0.1'],
+    ['ipvanyinterface', '2001:db8::1/64 10.0.0.1/8', '10.0.0/8'],
+    ['name-email', 'ann@example.com', 'ann@ <ann@example.com>'],
+  ])('%s', (format, right, wrong) => {
+    const accepted = (text: string) => acceptsText(formatAutomaton(format)!, text)
+    expect(right.split(' ').filter((text) => !accepted(text))).toEqual([])
+    expect(wrong.split(' ').filter(accepted)).toEqual([])
   })
 })
 
@@ -372,7 +415,7 @@ describe('other names', () => {
   })
 
   it('are refused, and listed where that is let pass', () => {
-    for (const format of ['color', 'path', '', 'constructor', 'data', 'topic', 'jwt']) {
+    for (const format of ['color', 'json-string', '', 'constructor', 'data', 'topic', 'jwt', 'zoneinfo']) {
       expect(() => compile({ type: 'string', format })).toThrow(
         `format '${format}' is not supported; say what it means in a 'pattern' instead.`,
       )

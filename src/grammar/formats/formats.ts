@@ -8,9 +8,22 @@ import type { TextAutomaton } from '../automata/types.js'
 import { compileRegex } from '../regex/regex.js'
 import { editDistance } from '../spelling.js'
 import { REGEX } from './expressions.js'
-import { EMAIL, HOSTNAME, IDN_EMAIL, IDN_HOSTNAME, IDN_HOSTNAME_LENGTH } from './hosts.js'
+import { EMAIL, HOSTNAME, IDN_EMAIL, IDN_HOSTNAME, IDN_HOSTNAME_LENGTH, NAME_EMAIL } from './hosts.js'
 import { dateTime, time } from './time.js'
-import { IPV4, IPV6, IRI, IRI_REFERENCE, PRIVATE_USE, UCS, URI, URI_REFERENCE } from './uri.js'
+import {
+  IPV4,
+  IPV4_INTERFACE,
+  IPV6,
+  IPV6_INTERFACE,
+  IRI,
+  IRI_REFERENCE,
+  ipv4Network,
+  ipv6Network,
+  PRIVATE_USE,
+  UCS,
+  URI,
+  URI_REFERENCE,
+} from './uri.js'
 
 const LEAP_YEAR = '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)'
 const MONTH_DAY =
@@ -48,6 +61,11 @@ const URL = `^(?:https?|ftp):\\/\\/(?!.*--.*\\.)(?:${NAME}\\.)+[a-z]{2,}(?::\\d{
 const LINE = '[\\n\\r\\u2028\\u2029]'
 const BASE64 = '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?'
 
+const LOCAL_TIME = () => compileRegex(`^${CLOCK}$`)
+const LOCAL_DATE_TIME = () => compileRegex(`${DATE.slice(0, -1)}[tT]${CLOCK}$`)
+const ADDRESS = () => compileRegex(`^(?:${IPV4}|${IPV6})$`)
+const PATH = () => compileRegex('^[^\\0]+$')
+
 const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   date: () => compileRegex(DATE),
   time,
@@ -59,13 +77,14 @@ const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   ipv6: () => compileRegex(`^${IPV6}$`),
   uuid: () => compileRegex(UUID),
   ...Object.fromEntries([1, 3, 4, 5, 6, 7, 8].map((version) => [`uuid${version}`, () => compileRegex(uuid(version))])),
-  ipvanyaddress: () => compileRegex(`^(?:${IPV4}|${IPV6})$`),
+  ipvanyaddress: ADDRESS,
   'iso-time': () => compileRegex(`^${ISO_TIME}$`),
   'iso-date-time': () => compileRegex(`${DATE.slice(0, -1)}[tT ]${ISO_TIME}$`),
-  'time-local': () => compileRegex(`^${CLOCK}$`),
-  'date-time-local': () => compileRegex(`${DATE.slice(0, -1)}[tT]${CLOCK}$`),
+  'time-local': LOCAL_TIME,
+  'date-time-local': LOCAL_DATE_TIME,
   // As ajv-formats has it: some line is base64, so that certificates between their BEGIN and END are let pass.
   byte: () => compileRegex(`^(?:[^]*${LINE})?${BASE64}(?:${LINE}[^]*)?$`),
+  base64: () => compileRegex(`^${BASE64}$`),
   base64url: () => compileRegex('^(?:[A-Za-z0-9_\\-]{4})*(?:[A-Za-z0-9_\\-]{2,3})?$'),
   char: () => compileRegex('^[^]$'),
   url: () => compileRegex(URL),
@@ -80,6 +99,24 @@ const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   'uri-template': () => compileRegex(TEMPLATE),
   'json-pointer': () => compileRegex(`^${POINTER}$`),
   'relative-json-pointer': () => compileRegex(`^(?:0|[1-9]\\d*)(?:#|${POINTER})$`),
+  decimal: () => compileRegex('^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?$'),
+  // Pydantic's.
+  ipvanyinterface: () => compileRegex(`^(?:${IPV4_INTERFACE}|${IPV6_INTERFACE})$`),
+  ipvanynetwork: () => compileRegex(`^(?:${ipv4Network()}|${ipv6Network()})$`),
+  ipv4interface: () => compileRegex(`^${IPV4_INTERFACE}$`),
+  ipv6interface: () => compileRegex(`^${IPV6_INTERFACE}$`),
+  ipv4network: () => compileRegex(`^${ipv4Network()}$`),
+  ipv6network: () => compileRegex(`^${ipv6Network()}$`),
+  'name-email': () => withLength(compileRegex(NAME_EMAIL), 1, EMAIL_LENGTH),
+  fraction: () => compileRegex('^-?(?:0|[1-9]\\d*)(?:\\/[1-9]\\d*)?$'),
+  path: PATH,
+  'file-path': PATH,
+  'directory-path': PATH,
+  // Those of schemars, for Rust, and of NJsonSchema, for .NET.
+  ip: ADDRESS,
+  'partial-time': LOCAL_TIME,
+  'partial-date-time': LOCAL_DATE_TIME,
+  guid: () => compileRegex(UUID),
 }
 
 /**
@@ -106,25 +143,30 @@ export function formatAutomaton(name: string): TextAutomaton | undefined {
   return automaton
 }
 
-const bits = (n: number) => ({ minimum: -(2 ** (n - 1)), maximum: 2 ** (n - 1) - 1 })
-const positive = (n: number) => ({ minimum: 0, maximum: 2 ** n - 1 })
+/** The largest number of so many bits, or double if no double lies between that and the next power of two. */
+const largest = (n: number) => 2 ** n - 2 ** Math.max(0, n - 53)
+const bits = (n: number) => ({ minimum: -(2 ** (n - 1)), maximum: largest(n - 1) })
+const positive = (n: number) => ({ minimum: 0, maximum: largest(n) })
 
-/** OpenAPI's formats of numbers: the integers that fit. */
+/** OpenAPI's formats of numbers, and those of schemars: the integers that fit. */
 export const NUMBER_FORMATS: ReadonlyMap<string, { readonly minimum: number; readonly maximum: number }> = new Map([
   ['int8', bits(8)],
   ['int16', bits(16)],
   ['int32', bits(32)],
-  // No double lies between the largest of 64 bits and the next power of two.
-  ['int64', { minimum: -(2 ** 63), maximum: 2 ** 63 - 1024 }],
+  ['int64', bits(64)],
+  ['int128', bits(128)],
+  ['int', bits(64)],
   ['uint8', positive(8)],
   ['uint16', positive(16)],
   ['uint32', positive(32)],
-  ['uint64', { minimum: 0, maximum: 2 ** 64 - 2048 }],
+  ['uint64', positive(64)],
+  ['uint128', positive(128)],
+  ['uint', positive(64)],
 ])
 
-/** OpenAPI's formats that restrict nothing, and draft 3's of numbers that are times. */
+/** OpenAPI's formats that restrict nothing, and those of numbers that are times: draft 3's, zod-to-json-schema's. */
 const OPEN_FORMATS: ReadonlySet<string> = new Set([
-  ...['float', 'double', 'password', 'binary', 'commonmark', 'html', 'utc-millisec'],
+  ...['float', 'double', 'password', 'binary', 'commonmark', 'html', 'utc-millisec', 'unixtime', 'unix-time'],
 ])
 
 /** Names that zod writes beside a pattern that says all of it. */

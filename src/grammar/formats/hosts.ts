@@ -22,3 +22,7 @@ const ATEXT = "a-zA-Z0-9!#$%&'*+/=?^_`{|}~\\-"
 export const EMAIL = `^(?=[^@]{1,64}@)[${ATEXT}]+(?:\\.[${ATEXT}]+)*@${LABEL}(?:\\.${LABEL})+$`
 /** RFC 6531: letters of any script before the `@`, of which 64 bytes hold this many. */
 export const IDN_EMAIL = `^(?=[^@]{1,16}@)[${ATEXT}\\p{L}]+(?:\\.[${ATEXT}\\p{L}]+)*@${IDN_LABEL}(?:\\.${IDN_LABEL})+$`
+
+const WORD = "[\\p{L}\\d][\\p{L}\\d'_\\-]*"
+/** An address, or a name before one in angle brackets. */
+export const NAME_EMAIL = `^(?:${EMAIL.slice(1, -1)}|${WORD}(?: ${WORD})* <${EMAIL.slice(1, -1)}>)$`

@@ -19,6 +19,38 @@ export const IPV6 = `(?:${[
   `${upTo(6)}::`,
 ].join('|')})`
 
+/** Interfaces in a network and networks, as Python's `ipaddress` reads them: a network has no bit of a host set. */
+export const IPV4_INTERFACE = `${IPV4}(?:\\/(?:[12]?\\d|3[0-2]))?`
+export const IPV6_INTERFACE = `${IPV6}(?:\\/(?:1[01]\\d|12[0-8]|[1-9]?\\d))?`
+
+function anyOf(count: number, of: (i: number) => string | number): string {
+  return `(?:${Array.from({ length: count }, (_, i) => of(i)).join('|')})`
+}
+
+export function ipv4Network(): string {
+  return anyOf(33, (bits) => {
+    const last = anyOf(2 ** (bits & 7), (i) => i * 2 ** (8 - (bits & 7)))
+    const octets = Array.from({ length: 4 }, (_, i) => (i < bits >> 3 ? OCTET : i > bits >> 3 ? '0' : last))
+    return `${octets.join('\\.')}\\/${bits}`
+  })
+}
+
+/** Digits that end in so many bits of 0. */
+const ENDING = [HEX, '[02468aceACE]', '[048cC]', '[08]']
+
+/** After so many groups `::` for nothing but zeros, or one group more, the last of which may end in zeros. */
+export function ipv6Network(groups = 0): string {
+  if (groups === 8) return '\\/128'
+  const bits = groups * 16
+  const last = anyOf(16, (zeros) => {
+    const digits = zeros >> 2
+    const group = `(?:${HEX}{0,${3 - digits}}${ENDING[zeros & 3]}0{${digits}}|0{1,4})`
+    return `${group}${groups === 7 ? '' : '::'}\\/${bits + 16 - zeros}`
+  })
+  const more = `${groups === 0 ? '' : ':'}(?:${last}|${GROUP}${ipv6Network(groups + 1)})`
+  return `(?:::\\/${anyOf(129 - bits, (i) => bits + i)}|${more})`
+}
+
 const ESCAPED = `%${HEX}{2}`
 const UNRESERVED = 'a-zA-Z0-9\\-._~'
 const SUB_DELIMS = "!$&'()*+,;="
