@@ -19,7 +19,8 @@ export const IDN_HOSTNAME = `^${IDN_LABEL}(?:\\.${IDN_LABEL})*$`
 export const IDN_HOSTNAME_LENGTH = 3 * (IDN_MOST + 1) + IDN_MOST
 
 const ATEXT = "a-zA-Z0-9!#$%&'*+/=?^_`{|}~\\-"
-export const EMAIL = `^(?=[^@]{1,64}@)[${ATEXT}]+(?:\\.[${ATEXT}]+)*@${LABEL}(?:\\.${LABEL})+$`
+// All top-level domains are letters, and most libraries ask for them.
+export const EMAIL = `^(?=[^@]{1,64}@)[${ATEXT}]+(?:\\.[${ATEXT}]+)*@(?:${LABEL}\\.)+[a-zA-Z]{2,63}$`
 /** RFC 6531: letters of any script before the `@`, of which 64 bytes hold this many. */
 export const IDN_EMAIL = `^(?=[^@]{1,16}@)[${ATEXT}\\p{L}]+(?:\\.[${ATEXT}\\p{L}]+)*@${IDN_LABEL}(?:\\.${IDN_LABEL})+$`
 
