@@ -3,9 +3,9 @@
 import { DEAD, type TextAutomaton } from './types.js'
 
 /** A random accepted text: choices drive the walk, and the shortest way home ends it. */
-export function walk(automaton: TextAutomaton, choices: readonly number[]): string {
+export function walk(automaton: TextAutomaton, choices: readonly number[], from = automaton.start): string {
   const { classes } = automaton
-  let state = automaton.start
+  let state = from
   let text = ''
   for (const choice of choices) {
     const live: number[] = []

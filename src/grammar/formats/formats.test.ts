@@ -67,6 +67,14 @@ const VALID: Partial<Record<(typeof FORMATS)[number], readonly string[]>> = {
     'ldap://[2001:db8::7]/c=GB?objectClass?one',
     'mailto:a@b.c',
     "http://-.~_!$&'()*+,;=:%40:80%2f::::::@example.com",
+    'HTTPS://a.b.:65535',
+    'http://[::1]:8080/a?b#c',
+    'http://localhost',
+    'http://a.1b',
+    'http://3node:80/',
+    'file:///etc/hosts',
+    'foo:///a',
+    'httpx:a',
   ],
   'uri-reference': ['/abc', '', '#frag', '//foo.bar/?baz', 'abc', '?q', '../x'],
   'uri-template': ['http://example.com/dictionary/{term:1}/{term}', '{/id*}', 'dictionary', ''],
@@ -210,6 +218,18 @@ const INVALID: typeof VALID = {
     'https://example.org/foobar<>.txt',
     'http://a/é',
     '%20:x',
+    // Which no one can open, though RFC 3986 has them.
+    'http://',
+    'https:/a',
+    'http://:80',
+    'ftp://user@',
+    'http://a:65536',
+    'http://256.0.0.1',
+    'http://a.1',
+    'http://a.0xz',
+    'file://a:80/b',
+    'foo://user@:1',
+    'http://[v1.a]',
   ],
   'uri-reference': ['\\\\WINDOWS\\fileshare', '#frag\\ment', 'a b', 'é', '1:2'],
   'uri-template': ['http://example.com/dictionary/{term:1}/{term', '{', 'a b', '{a.b}'],
@@ -363,6 +383,35 @@ describe.each(Object.entries(OTHERS))('format %s', (name, accepts) => {
         expect([text, accepts(text)]).toEqual([text, true])
       }),
       { numRuns: runs(1500) },
+    )
+  })
+})
+
+describe('links', () => {
+  it('open as URLs', () => {
+    const begins = [
+      '',
+      'http://',
+      'https://u@',
+      'ws://[',
+      'ftp://1',
+      'file://',
+      'wss://a:',
+      'foo://',
+      'http://a.',
+      'x:',
+    ]
+    const automaton = formatAutomaton('uri')!
+    fc.assert(
+      fc.property(fc.constantFrom(...begins), fc.array(fc.nat(60), { maxLength: 40 }), (begin, choices) => {
+        const start = Array.from(begin).reduce(
+          (state, letter) => automaton.next(state, letter.codePointAt(0)!),
+          automaton.start,
+        )
+        const text = begin + walk(automaton, choices, start)
+        expect([text, URL.canParse(text)]).toEqual([text, true])
+      }),
+      { numRuns: runs(3000) },
     )
   })
 })

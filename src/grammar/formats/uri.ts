@@ -55,6 +55,11 @@ const ESCAPED = `%${HEX}{2}`
 const UNRESERVED = 'a-zA-Z0-9\\-._~'
 const SUB_DELIMS = "!$&'()*+,;="
 const SCHEME = '[a-zA-Z][a-zA-Z0-9+\\-.]*'
+const PORT = '(?::(?:[1-5]?\\d{0,4}|6(?:[0-4]\\d{3}|5(?:[0-4]\\d\\d|5(?:[0-2]\\d|3[0-5])))))?'
+
+// Of these schemes the URL Standard, by which zod, Pydantic and browsers read, asks for a host as they find it.
+const WEB = '(?:[hH][tT]{2}[pP][sS]?|[wW][sS]{1,2}|[fF][tT][pP])'
+const FILE = '[fF][iI][lL][eE]'
 
 /** `more`: characters beyond ASCII that may stand as they are; `inQuery`: those that only a query may hold. */
 function grammar(more: string, inQuery: string): { readonly absolute: string; readonly reference: string } {
@@ -67,8 +72,15 @@ function grammar(more: string, inQuery: string): { readonly absolute: string; re
   const segments = `(?:\\/${pchar}*)*`
   const rooted = `\\/\\/${authority}${segments}|\\/(?:${pchar}+${segments})?`
   const tail = `(?:\\?(?:[${plain}:@/?${inQuery}]|${ESCAPED})*)?(?:#(?:${pchar}|[/?])*)?`
+  // Without a host there is no user and no port.
+  const named = `(?:${userInfo}@)?(?:\\[${IPV6}\\]|(?:[${plain}]|${ESCAPED})+)${PORT}`
+  const other = `\\/\\/(?:${named})?${segments}|\\/(?:${pchar}+${segments})?|${pchar}+${segments}`
+  // What ends in a number is an address, and `0x` begins a number.
+  const letters = `${UNRESERVED}${more}${SUB_DELIMS}`.replace('.', '')
+  const host = `(?:\\[${IPV6}\\]|${IPV4}|(?:[${letters}]+\\.)*(?!0[xX])\\d*(?!\\d)[${letters}]+\\.?)`
+  const web = `${WEB}:\\/\\/(?:${userInfo}@)?${host}${PORT}|${FILE}:\\/\\/${host}?`
   return {
-    absolute: `${SCHEME}:(?:${rooted}|${pchar}+${segments})${tail}`,
+    absolute: `(?:(?:${web})${segments}|(?!(?:${WEB}|${FILE}):)${SCHEME}:(?:${other}))${tail}`,
     reference: `(?:${SCHEME}:(?:${rooted}|${pchar}+${segments})?|(?:${rooted}|${pcharNoColon}+${segments})?)${tail}`,
   }
 }
