@@ -7,7 +7,7 @@ import { WORDS } from './table.js'
  * Words that no JSON Schema draft enforces here but that were surely meant to restrict. All other unknown words are
  * annotations, as the specification says: editors, form builders and code generators put hundreds of their own into
  * real schemas (`propertyOrder`, `javaType`, `stability`, ...), so that no list of them could be complete. OpenAPI's
- * `nullable` and `discriminator` are among the annotations: without them a schema admits less, or the same.
+ * `discriminator` is among the annotations: without it a schema admits the same.
  */
 
 /** Keywords of draft 3 and of ajv's extensions. */

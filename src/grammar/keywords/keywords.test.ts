@@ -8,6 +8,13 @@ import { KEYWORDS, WORDS } from './table.js'
 /** Schemas for every word of the table, but those that this compiler does not enforce or that stand only beside others. */
 const SCHEMAS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   type: [{ type: 'integer' }, { type: ['null', 'string'] }, { type: 'boolean' }, { type: ['array', 'number'] }],
+  nullable: [
+    { type: 'integer', nullable: true },
+    { type: 'string', nullable: false },
+    { type: 'string', nullable: true, enum: ['a', null] },
+    { type: 'string', nullable: true, enum: ['a'] },
+    { properties: { a: { type: ['string', 'number'], nullable: true, minLength: 2 } } },
+  ],
   enum: [{ enum: [1, 'a', null, [], {}] }, { enum: [[1], { a: 1 }, true] }],
   const: [{ const: 'ab' }, { const: 0 }, { const: [] }, { const: { a: 1 } }],
   minimum: [{ minimum: 1 }, { minimum: -1.5 }],

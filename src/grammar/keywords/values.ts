@@ -5,15 +5,16 @@ import { ANY, NUMBER, type SchemaPart } from '../schema/part.js'
 import { kindBit } from '../schema/shallow.js'
 import { only } from './choices.js'
 import { keyword } from './keyword.js'
-import { anything, either, list, listOf, type as typeShape } from './shapes.js'
+import { anything, either, list, listOf, truth, type as typeShape } from './shapes.js'
 
 /** What says of all kinds of values which ones may be. */
 
 const type = keyword({
   name: 'type',
   shape: either(typeShape, listOf(typeShape)),
+  with: { nullable: truth },
   kinds: ANY,
-  read: ({ site, schema }) => (schema.type === undefined ? undefined : readType(site, schema.type)),
+  read: ({ site, schema }) => (schema.type === undefined ? undefined : readType(site, schema)),
   assert({ part }, { kinds, integer }) {
     part.kinds &= kinds
     if (integer) part.number.integer = true

@@ -15,10 +15,13 @@ const KINDS: Record<string, number> = {
   object: OBJECT,
 }
 
-/** The kinds that `type` admits, and whether numbers must be integers. */
-export function readType(site: Site, value: unknown): { kinds: number; integer: boolean } {
-  const names = Array.isArray(value) ? value : [value]
-  let kinds = 0
+/** The kinds that `type` admits, and whether numbers must be integers. OpenAPI 3.0, and ajv, know null by a word beside it. */
+export function readType(
+  site: Site,
+  { type, nullable }: Exclude<Schema, boolean>,
+): { kinds: number; integer: boolean } {
+  const names = Array.isArray(type) ? type : [type]
+  let kinds = nullable === true ? NULL : 0
   for (const name of names) {
     const kind = typeof name === 'string' && Object.hasOwn(KINDS, name) ? KINDS[name]! : 0
     if (kind === 0) throw refusal(site, 'type', `${JSON.stringify(name)} is not a valid type.`)

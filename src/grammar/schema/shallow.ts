@@ -134,7 +134,7 @@ export class Shallow {
     else if ('const' in schema && atom.site.resource.draft >= 6) {
       values = new Set([canonical(readConstant(atom.site, 'const', schema.const))])
     }
-    const type = schema.type === undefined ? undefined : readType(atom.site, schema.type)
+    const type = schema.type === undefined ? undefined : readType(atom.site, schema)
     if (!atom.negated) return { kinds: type?.kinds ?? ANY, allowed: values, denied: undefined }
     const plain = Object.keys(schema).every((key) => PLAIN.has(key))
     if (!plain || ('enum' in schema && 'const' in schema)) return NO_FACTS
