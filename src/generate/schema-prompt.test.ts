@@ -76,13 +76,14 @@ describe('describeSchema', () => {
         count: { type: 'integer', format: 'int32', minimum: -(2 ** 31), maximum: 2 ** 31 - 1, description: 'Count.' },
         tags: { type: 'array', items: { type: 'string' }, minItems: 0 },
         day: { type: 'string', format: 'date', pattern: '^[0-9-]+$' },
+        by: { type: 'string', nullable: true },
       },
-      required: ['order_no', 'f1', 'note', 'line', 'count', 'tags', 'day'],
+      required: ['order_no', 'f1', 'note', 'line', 'count', 'tags', 'day', 'by'],
       $defs: { Line: { title: 'Line', type: 'object', properties: { sku: { type: 'string', title: 'Sku' } } } },
     }
     expect(line(schema)).toBe(
       '{"order_no": string, "f1": string - Delivery date, "note": string|null, "line": {"sku"?: string}, ' +
-        '"count": integer, "tags": [string], "day": string (date)}',
+        '"count": integer, "tags": [string], "day": string (date), "by": string|null}',
     )
   })
 

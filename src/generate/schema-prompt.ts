@@ -56,7 +56,7 @@ function describeTypes(schema: JsonObject, writer: Writer): string {
 }
 
 function typesOf(schema: JsonObject): string[] {
-  if (typeof schema.type === 'string') return [schema.type]
+  if (typeof schema.type === 'string') return schema.nullable === true ? [schema.type, 'null'] : [schema.type]
   if (Array.isArray(schema.type)) return schema.type.filter((type) => typeof type === 'string')
   if ('properties' in schema || 'additionalProperties' in schema || 'patternProperties' in schema) return ['object']
   if ('items' in schema || 'prefixItems' in schema) return ['array']

@@ -89,7 +89,7 @@ describe('what a schema asks of a text', () => {
     expect(linesOf(schema)).toEqual([
       'kind option ["a"] null',
       'total number null',
-      'done option [true,false]',
+      'done option [true,false] null',
       'always option ["x"]',
     ])
   })

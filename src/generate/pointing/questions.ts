@@ -127,8 +127,9 @@ function resolved(schema: unknown, root: JsonObject): Resolved | undefined {
       isNullable ||= others.length < anyOf.length
       plain = others[0]
     } else {
-      const { type, description } = plain
+      const { type, nullable, description } = plain
       const types = [type].flat()
+      if (nullable === true) types.push('null')
       const others = types.filter((one) => one !== 'null')
       if (others.length !== 1 || FORKS.some((keyword) => keyword in (plain as JsonObject))) return undefined
       const listed = 'const' in plain ? [plain.const] : plain.enum
@@ -137,7 +138,8 @@ function resolved(schema: unknown, root: JsonObject): Resolved | undefined {
       isNullable ||= isOfType && (!Array.isArray(listed) || listed.includes(null))
       const notes = [description, (schema as JsonObject).description]
       const note = notes.find((one): one is string => typeof one === 'string') ?? ''
-      return { plain: isTyped ? { ...plain, type: others[0] } : plain, isNullable, note }
+      const typed = { ...plain, type: others[0], ...(nullable === true && { nullable: false }) }
+      return { plain: isTyped ? typed : plain, isNullable, note }
     }
   }
   return undefined
