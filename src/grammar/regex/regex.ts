@@ -88,16 +88,19 @@ export function* compileRegexInSlices(source: string, fuel: Fuel, options: Regex
   return made
 }
 
-/** `^[a-z]{1,500}$` as a counter; undefined for any other form. */
+/** `^[a-z]{1,500}$` and `^(?=.{1,253}$)` before more as a counter; undefined for any other form. */
 function* counted(node: Node, fuel: Fuel): Slices<TextAutomaton | undefined> {
-  if (node.kind !== 'cat' || node.parts.length !== 3) return undefined
-  const [first, body, last] = node.parts as [Node, Node, Node]
-  if (first.kind !== 'start' || last.kind !== 'end' || body.kind !== 'repeat' || body.body.kind !== 'set')
-    return undefined
+  if (node.kind !== 'cat' || node.parts[0]?.kind !== 'start') return undefined
+  const [first, second, ...rest] = node.parts as [Node, Node, ...Node[]]
+  const looks = second?.kind === 'look' && !second.behind && !second.negative
+  const [body, last, ...more] = looks ? (second.body.kind === 'cat' ? second.body.parts : []) : [second, ...rest]
+  if (body?.kind !== 'repeat' || body.body.kind !== 'set' || last?.kind !== 'end' || more.length > 0) return undefined
   const { min, max } = body
   if ((max === Number.POSITIVE_INFINITY ? min : max) < COUNTED) return undefined
-  const loop = { ...body, min: 0, max: Number.POSITIVE_INFINITY }
-  return CountedAutomaton.of(yield* compileNode(new Nodes(fuel).cat([first, loop, last]), fuel), min, max, fuel)
+  const nodes = new Nodes(fuel)
+  const loop = nodes.cat([{ ...body, min: 0, max: Number.POSITIVE_INFINITY }, last])
+  const all = nodes.cat(looks ? [first, { ...second, body: loop }, ...rest] : [first, loop])
+  return CountedAutomaton.of(yield* compileNode(all, fuel), min, max, fuel)
 }
 
 function* compileNode(node: Node, fuel: Fuel): Slices<TableAutomaton> {
