@@ -25,8 +25,9 @@ const pattern = keyword<{ automaton: TextAutomaton | undefined }>({
     if (schema.pattern === undefined) return undefined
     const { format } = schema
     const implies = typeof format === 'string' && context.ownFormat(format) === undefined
-    if (implies && IMPLIED.get(format) === schema.pattern) return undefined
-    return { automaton: patternAutomaton(context, site, 'pattern', readString(site, 'pattern', schema.pattern)) }
+    const source = readString(site, 'pattern', schema.pattern)
+    if (implies && IMPLIED.get(source) === format) return undefined
+    return { automaton: patternAutomaton(context, site, 'pattern', source) }
   },
   assert({ part, site }, { automaton }) {
     if (automaton !== undefined) part.texts.push(automaton)
