@@ -29,7 +29,7 @@ function ajvFormat(name: (typeof FORMATS)[number] | 'byte', text: string): boole
 }
 
 const VALID: Partial<Record<(typeof FORMATS)[number], readonly string[]>> = {
-  date: ['2024-02-29', '2000-02-29', '1963-06-19', '0000-02-29'],
+  date: ['2024-02-29', '2000-02-29', '1963-06-19', '0004-02-29', '0001-01-01'],
   time: [
     '08:30:06Z',
     '08:30:06.283185z',
@@ -105,6 +105,7 @@ const INVALID: typeof VALID = {
     '06/19/1963',
     '১963-06-19',
     '2020-01-01T',
+    '0000-01-01',
   ],
   time: [
     '24:00:00Z',

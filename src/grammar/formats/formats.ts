@@ -28,7 +28,8 @@ import {
 const LEAP_YEAR = '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)'
 const MONTH_DAY =
   '(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|1\\d|2[0-8]))'
-const DATE = `^(?:\\d{4}-${MONTH_DAY}|${LEAP_YEAR}-02-29)$`
+// Calendars of Python and .NET begin with the year 1.
+const DATE = `^(?!0000)(?:\\d{4}-${MONTH_DAY}|${LEAP_YEAR}-02-29)$`
 
 // RFC 3339, appendix A: a unit may only be followed by the next smaller one.
 const DURATION_TIME = 'T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)'
