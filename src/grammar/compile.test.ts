@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { example } from './example.js'
 import { judge } from './judge.js'
 import { refusal } from './refusal.test-helper.js'
 import { isMultiple } from './schema/multiple.js'
@@ -383,6 +384,27 @@ describe("OpenAPI's formats", () => {
     expect(compile(schema).accepts(text)).toBe(right)
     expect(judge(schema, JSON.parse(text))).toBe(right)
     expect(compile({ type, not: { format } }).accepts(text)).toBe(!right)
+  })
+})
+
+describe('keys of a format that has a length', () => {
+  // As zod's `z.record(z.email(), z.int())` and Pydantic's `dict[HttpUrl, int]` are written.
+  it.each([
+    [{ format: 'email' }, 'ann@example.com', 'ann'],
+    [{ format: 'uri', maxLength: 2083, minLength: 1 }, 'https://a.example/b', `a:${'b'.repeat(2082)}`],
+    [{ format: 'hostname' }, 'a.example', 'a..b'],
+  ])('are counted: %j', (propertyNames, right, wrong) => {
+    const schema = { type: 'object', propertyNames, additionalProperties: { type: 'integer' }, minProperties: 2 }
+    const grammar = compile(schema)
+    for (let seed = 0; seed < 20; seed++) {
+      const text = example(grammar, { seed })
+      expect([text, judge(schema, JSON.parse(text)), grammar.accepts(text)]).toEqual([text, true, true])
+    }
+    const accepts = (one: string, other: string) => grammar.accepts(JSON.stringify({ [one]: 1, [other]: 2 }))
+    expect([accepts(right, `${right}.com`), accepts(right, wrong), grammar.accepts(`{"${right}":1}`)]).toEqual([
+      ...[true, false, false],
+    ])
+    expect(grammar.accepts(`{"${right}":1,"${right}":2}`)).toBe(false)
   })
 })
 

@@ -1,4 +1,5 @@
 import type { Slices } from '../../platform/index.js'
+import { CountedAutomaton } from '../automata/counted.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
 import type { SchemaError } from '../schema-error.js'
@@ -11,6 +12,10 @@ import { PLACES_TOGETHER } from './document.js'
 import { type Atom, OBJECT, type PropertyGroup, type SchemaPart } from './part.js'
 import { type Sought, waysToSeek } from './sought.js'
 import type { ValueSource } from './value-source.js'
+
+/** Keys of up to so many characters, as many as Pydantic lets a link have, are counted; others have a state for each. */
+const LONGEST_KEY = 2083
+const isCounted = ({ min, max }: CountedAutomaton) => min <= 1 && max <= LONGEST_KEY
 
 const NOTHING = new Value(-1)
 NOTHING.length = 0
@@ -167,6 +172,10 @@ function keySource(
   if (patterns.length === 0 && names === undefined && sought === undefined) {
     const atoms = groups.map((group) => group.additional).filter((atom) => atom !== undefined)
     return uniformKeys(values.of(atoms))
+  }
+  if (patterns.length === 0 && sought === undefined && names instanceof CountedAutomaton && isCounted(names)) {
+    const atoms = groups.map((group) => group.additional).filter((atom) => atom !== undefined)
+    return uniformKeys(values.of(atoms), names)
   }
   const all = [names, sought?.keys].filter((one) => one !== undefined)
   return new KeyProduct(

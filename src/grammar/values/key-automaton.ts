@@ -9,8 +9,8 @@ import type { KeyAutomaton, KeySource, Value } from './value.js'
 export const NO_KEYS: KeyAutomaton = { text: NO_TEXT, values: [], value: () => undefined }
 
 /** One value whatever the key. */
-export function uniformKeys(value: Value): KeySource {
-  const keys = { text: ANY_TEXT, values: [value], value: (state: number) => (state === DEAD ? undefined : value) }
+export function uniformKeys(value: Value, text: TextAutomaton = ANY_TEXT): KeySource {
+  const keys = { text, values: [value], value: (state: number) => (text.accepts(state) ? value : undefined) }
   return { values: [value], now: () => (value.possible ? keys : NO_KEYS) }
 }
 
