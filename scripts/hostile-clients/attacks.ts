@@ -388,6 +388,19 @@ export const ATTACKS: readonly Attack[] = [
       }),
   },
   {
+    name: 'a number and a date, of texts that say them everywhere',
+    endpoints: ['/extractions'],
+    run: (server) =>
+      all(8, (i) => {
+        const state = `${fresh()} ${i % 2 ? '15 '.repeat(1000) : '03/04/2026 '.repeat(300)}`
+        return post(server, '/extractions', {
+          model: NANO,
+          state,
+          fields: { n: { type: 'number' }, d: { type: 'date' } },
+        })
+      }),
+  },
+  {
     name: '300 extractions that are left within 60 ms',
     endpoints: ['/extractions'],
     run: (server) =>

@@ -31,11 +31,13 @@ export interface ExtractedField {
   readonly pNull: number | undefined
 }
 
-export function answerOf({ field, call, found, guess, pNull }: ExtractedField): FieldAnswer {
+/** Pauses: the same words may stand in a text ten thousand times, and are read at each place. */
+export function* answerOf({ field, call, found, guess, pNull }: ExtractedField): Slices<FieldAnswer> {
   const absent = pNull === undefined ? {} : { pNull }
   const none = found === undefined || (pNull !== undefined && pNull >= field.nullThreshold)
   const stretches = eachPlaceOnce(found ?? guess ?? [])
-  const readings = stretches.map((stretch) => readingOf(field, stretch, call))
+  const readings: ValueReading[] = []
+  for (const stretch of stretches) readings.push(yield* readingOf(field, stretch, call))
   if (field.type === 'list') {
     const values = readings.map(({ value }) => value)
     // A list that lacks what could not be read would be a wrong one.
@@ -66,7 +68,8 @@ export function answerOf({ field, call, found, guess, pNull }: ExtractedField): 
 function eachPlaceOnce(stretches: readonly AnswerStretch[]): readonly AnswerStretch[] {
   const taken = new Map<string, number>()
   return stretches.filter(({ places }) => {
-    const key = places.map(({ start, end }) => `${start} ${end}`).join()
+    // The same words have the same places, of which there may be ten thousand.
+    const key = `${places[0]?.start} ${places[0]?.end} ${places.length}`
     const times = taken.get(key) ?? 0
     taken.set(key, times + 1)
     return places.length === 0 || times < places.length
@@ -77,13 +80,13 @@ function eachPlaceOnce(stretches: readonly AnswerStretch[]): readonly AnswerStre
 const spanOf = (places: readonly TextSpan[]) => (places.length === 1 ? { span: places[0]! } : {})
 
 /** Whether a stretch says such a value at all. */
-export function saysOne(field: ExtractField, stretch: AnswerStretch, call: ExtractCall): boolean {
-  const { value, guess } = readingOf(field, stretch, call)
+export function* saysOne(field: ExtractField, stretch: AnswerStretch, call: ExtractCall): Slices<boolean> {
+  const { value, guess } = yield* readingOf(field, stretch, call)
   return value !== null || guess !== undefined
 }
 
 /** What a stretch says; in several places it must say the same. */
-function readingOf(field: ExtractField, { text, places }: AnswerStretch, call: ExtractCall): ValueReading {
+function* readingOf(field: ExtractField, { text, places }: AnswerStretch, call: ExtractCall): Slices<ValueReading> {
   const { referenceDate: reference, locale, state: around } = call
   const [first] = places
   const wanted = wantedOf(field)
@@ -93,11 +96,16 @@ function readingOf(field: ExtractField, { text, places }: AnswerStretch, call: E
   }
   const context = { around, ...(reference && { reference }), ...(locale && { locale }) }
   if (!first) return readValue(wanted, text!, context)
-  const readings = places.map(({ start, end }) => {
+  // What stands alike, what is beside it included, is read once.
+  const readings = new Map<string, ValueReading>()
+  for (const [i, { start, end }] of places.entries()) {
+    if (i % TOGETHER === TOGETHER - 1) yield
+    const written = around.slice(start, end)
     const beside = { before: around.slice(Math.max(0, start - BESIDE), start), behind: around.slice(end, end + BESIDE) }
-    return readValue(wanted, around.slice(start, end), { ...context, beside })
-  })
-  return agreedReading(readings)!
+    const key = `${beside.before}\0${written}\0${beside.behind}`
+    getOrMake(readings, key, () => readValue(wanted, written, { ...context, beside }))
+  }
+  return agreedReading([...readings.values()])!
 }
 
 /** A unit beside a number is no longer. */

@@ -9,12 +9,13 @@ import {
   type ExtractCall,
   type Extracted,
   type ExtractField,
+  type FieldAnswer,
   type OutputFormat,
   type OutputGrammar,
   type Usage,
   V1Error,
 } from '../../../contract/index.js'
-import { hasStretch, type JsonObject, jsonPointer } from '../../../platform/index.js'
+import { hasStretch, inTurns, type JsonObject, jsonPointer } from '../../../platform/index.js'
 import { checkChoice, constrained } from '../../answer/answering.js'
 import { findModel } from '../../answer/loader.js'
 import type { Service } from '../../answer/service.js'
@@ -97,13 +98,15 @@ class Writing {
     // What a field would be if the text did say it is asked where it was said not to.
     const silent = fields.filter((field, i) => written[i]!.value === null && field.type !== 'list')
     const guessed = new Map((await this.#each(silent, false)).map((one, i) => [silent[i]!, one]))
-    const answers = fields.map((field, i) => {
+    const answers: FieldAnswer[] = []
+    for (const [i, field] of fields.entries()) {
       const read = (one: Written | undefined): AnswerStretch[] | undefined => one && stretchesOf(field.name, one, state)
       const { value, evidence } = written[i]!
       const pNull = evidence.get(jsonPointer([field.name]))?.pNull
       const found = value === null ? undefined : read(written[i])
-      return answerOf({ field, call: this.#call, found, guess: read(guessed.get(field)), pNull })
-    })
+      const answer = answerOf({ field, call: this.#call, found, guess: read(guessed.get(field)), pNull })
+      answers.push(await inTurns(answer, this.#call.signal, this.#call.caller))
+    }
     return { answers, truncated: false, ...spent([...written, ...guessed.values()]) }
   }
 

@@ -1,6 +1,6 @@
 /** Fields of a text by an engine that points: all of them in one reading; those that it is sure of are not written. */
 import type { ExtractField, FieldAnswer, PointedAnswer, Usage } from '../../../contract/index.js'
-import { closestAround } from '../../../platform/index.js'
+import { closestAround, inTurns, type Slices } from '../../../platform/index.js'
 import type { Service } from '../../answer/service.js'
 import { type AnswerStretch, answerOf, type Readable, Readables, readableKindOf, saysOne } from './extracted.js'
 import { type FieldsCall, instructionsFor } from './extracting.js'
@@ -25,7 +25,7 @@ export async function pointedFields({ engine }: Service, call: FieldsCall): Prom
   const readables = new Readables(call)
   const all = fields.map(async (field) => {
     const answer = pointed.answers[singles.indexOf(field)]
-    return answer && answered(field, call, answer, await readables.of(field))
+    return answer && inTurns(answered(field, call, answer, await readables.of(field)), signal, caller)
   })
   const answers = await Promise.all(all)
   const { usage, fingerprint } = pointed
@@ -33,14 +33,15 @@ export async function pointedFields({ engine }: Service, call: FieldsCall): Prom
 }
 
 /** Undefined: the stretch says no such value. */
-function answered(
+function* answered(
   field: ExtractField,
   call: FieldsCall,
   { start, end, probability: confidence, nothing: pNull }: PointedAnswer,
   readable: Readable = new Map(),
-): FieldAnswer | undefined {
+): Slices<FieldAnswer | undefined> {
   // Of `half past 3 pm` a model may point at `3 pm`.
   const stretch: AnswerStretch = { places: [closestAround([...readable.values()].flat(), { start, end })], confidence }
-  if (!saysOne(field, stretch, call)) return undefined
-  return answerOf({ field, call, found: pNull < field.nullThreshold ? [stretch] : undefined, guess: [stretch], pNull })
+  if (!(yield* saysOne(field, stretch, call))) return undefined
+  const found = pNull < field.nullThreshold ? [stretch] : undefined
+  return yield* answerOf({ field, call, found, guess: [stretch], pNull })
 }

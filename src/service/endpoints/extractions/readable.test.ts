@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import * as readers from '../../../platform/readers/index.js'
-import { readableIn } from './extracted.js'
+import { answerOf, readableIn } from './extracted.js'
 
 const call = (state: string) =>
   ({ id: 'x', model: 'm', caller: '', fields: [], state, signal: new AbortController().signal }) as const
@@ -30,4 +30,16 @@ it('lets others work while a text of numbers alone is read, each of them once', 
 it('holds a field to none of them where they are too many, or none', () => {
   expect(looked(Array.from({ length: 5000 }, (_, i) => i).join(' ')).readable).toBeUndefined()
   expect(looked('no number at all').readable).toBeUndefined()
+})
+
+it('lets others work while a value is read at all the places where its words stand', () => {
+  const state = Array.from({ length: 800 }, (_, i) => `15 of ${i}`).join(' ')
+  const places = [...state.matchAll(/15(?= of)/g)].map(({ index }) => ({ start: index, end: index + 2 }))
+  const field = { name: 'n', type: 'number', nullThreshold: 0.5 } as const
+  const work = answerOf({ field, call: call(state), found: [{ places }], guess: undefined, pNull: undefined })
+  let pauses = 0
+  let step = work.next()
+  for (; !step.done; step = work.next()) pauses++
+  expect(step.value).toMatchObject({ value: 15 })
+  expect(pauses).toBeGreaterThanOrEqual(800 / 8)
 })
