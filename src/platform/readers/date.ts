@@ -101,7 +101,7 @@ const inDigits: Finder = (text, _, reference, { context }) => [
 const known = (day: number | undefined): ValueReading<number> => (day === undefined ? { value: null } : sure(day))
 
 /** By the locale's region, else by the other dates of the text. */
-function orderOf({ locale, around = '' }: ReaderContext): 'day' | 'month' | undefined {
+function orderOf({ locale, around = '' }: ReaderContext): Order {
   if (locale !== undefined && new Intl.Locale(locale).region !== undefined) {
     const parts = new Intl.DateTimeFormat(locale, { day: '2-digit', month: '2-digit', year: 'numeric' }).formatToParts(
       0,
@@ -109,8 +109,18 @@ function orderOf({ locale, around = '' }: ReaderContext): 'day' | 'month' | unde
     const first = parts.find(({ type }) => type === 'day' || type === 'month')?.type
     return first === 'day' || first === 'month' ? first : undefined
   }
+  // Each of a thousand dates asks, of the same text.
+  if (asked?.around !== around) asked = { around, order: orderIn(around.slice(0, 20_000)) }
+  return asked.order
+}
+
+type Order = 'day' | 'month' | undefined
+
+let asked: { readonly around: string; readonly order: Order } | undefined
+
+function orderIn(text: string): Order {
   const orders = new Set(
-    [...around.slice(0, 20_000).matchAll(YEAR_LAST)].flatMap(([, first, mark, second]) => {
+    [...text.matchAll(YEAR_LAST)].flatMap(([, first, mark, second]) => {
       if (mark === '.') return []
       if (Number(first) > 12 && Number(second) <= 12) return ['day' as const]
       return Number(second) > 12 && Number(first) <= 12 ? ['month' as const] : []

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import * as readers from '../../../platform/readers/index.js'
 import { answerOf, readableIn } from './extracted.js'
 
@@ -42,4 +42,16 @@ it('lets others work while a value is read at all the places where its words sta
   for (; !step.done; step = work.next()) pauses++
   expect(step.value).toMatchObject({ value: 15 })
   expect(pauses).toBeGreaterThanOrEqual(800 / 8)
+})
+
+it('looks through a text for how it writes dates once, however many it has', () => {
+  const looks = vi.spyOn(String.prototype, 'matchAll')
+  try {
+    for (const _ of readableIn('date', call('03/04/2026 '.repeat(1000))));
+    // How it writes numbers is looked for in each part; how it writes dates was, for each of a thousand in each language.
+    const whole = looks.mock.contexts.filter((text) => String(text).length > 10_000)
+    expect(whole.length).toBeLessThan(200)
+  } finally {
+    looks.mockRestore()
+  }
 })
