@@ -8,7 +8,6 @@ import type { BackgroundResponse } from './store/background.js'
 import { keyOf } from './store/shelved.js'
 import type { KeptConversation } from './store/store.js'
 import type { InputItem } from './wire/items.js'
-import { isOwnCall, isOwnOutput } from './wire/own-tools.js'
 import type { StoredItem } from './wire/resource.js'
 import type { EarlierTools } from './wire/tools.js'
 
@@ -177,8 +176,8 @@ function lengthOf(item: StoredItem): number {
   if (item.type === 'function_call') return item.arguments.length
   if (item.type === 'custom_tool_call') return item.input.length
   if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') return item.output.length
-  if (isOwnCall(item) || isOwnOutput(item) || item.type === 'additional_tools') return JSON.stringify(item).length
-  const parts = item.type === 'message' ? item.content : item.summary
+  if (!('content' in item) && !('summary' in item)) return JSON.stringify(item).length
+  const parts = 'content' in item ? item.content : item.summary
   return parts.reduce((sum, { text }) => sum + text.length, 0)
 }
 

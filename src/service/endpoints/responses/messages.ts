@@ -134,7 +134,7 @@ class AssistantTurn {
     } else if (isOwnCall(item)) this.#calls.push(madeCall(item))
     else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
     else if (item.type === 'reasoning') this.#thoughts.push(...item.summary.map(({ text }) => text))
-    else return item.type === 'additional_tools'
+    else return item.type === 'additional_tools' || item.type.startsWith('tool_search')
     return true
   }
 

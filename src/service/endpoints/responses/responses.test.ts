@@ -446,6 +446,42 @@ describe('a response', () => {
     })
   })
 
+  test('tells a search before the first call of a tool that is to be found, as agents wait for it', async () => {
+    const deferred = { ...look, defer_loading: true }
+    const space = { type: 'namespace', name: 'crm', description: 'Customers', tools: [{ ...deferred, name: 'find' }] }
+    const script: Script = ({ messages }) =>
+      messages.length > 1
+        ? [text('So.'), finish()]
+        : [call(0, '{}'), { ...call(1, '{}'), name: 'crm__find' } as Part, call(2, '{"at":"x"}'), finish('tool_calls')]
+    const { create, post, calls } = service(script)
+    const tools = [{ type: 'tool_search' }, deferred, space]
+    const response = await create({ input: 'Hi', tools, store: true })
+    const about = { call_id: null, execution: 'server', status: 'completed' }
+    expect(response.output).toMatchObject([
+      { type: 'tool_search_call', ...about, arguments: { paths: ['look'] } },
+      { type: 'tool_search_output', ...about, tools: [{ type: 'function', name: 'look', defer_loading: true }] },
+      { type: 'function_call', name: 'look' },
+      { type: 'tool_search_call', ...about, arguments: { paths: ['crm'] } },
+      { type: 'tool_search_output', ...about, tools: [{ type: 'namespace', name: 'crm', tools: [{ name: 'find' }] }] },
+      { type: 'function_call', name: 'find', namespace: 'crm' },
+      { type: 'function_call', name: 'look' },
+    ])
+    const results = response.output.flatMap(({ call_id }: { call_id: string | null }) =>
+      call_id === null ? [] : [{ type: 'function_call_output', call_id, output: 'There.' }],
+    )
+    for (const body of [
+      { input: results, previous_response_id: response.id },
+      { input: [{ role: 'user', content: 'Hi' }, ...response.output, ...results] },
+    ]) {
+      await create({ ...body, tools, store: true })
+      expect(calls.at(-1)!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'tool'])
+    }
+    // Who searches for nothing is told of none, and that nobody searches.
+    const plain = await post({ input: 'Hi', tools: [{ type: 'tool_search' }, look, { ...look, name: 'crm__find' }] })
+    expect(jsonOf(plain).output.map(({ type }: { type: string }) => type)).toEqual(Array(3).fill('function_call'))
+    expect(plain.headers.get('x-skipped-tools')).toBe('tool_search')
+  })
+
   test('knows tools that an item of the input adds, and says where one of them is wrong', async () => {
     const find = { ...look, name: 'find' }
     const added = (...tools: object[]) => ({ type: 'additional_tools', role: 'developer', tools })

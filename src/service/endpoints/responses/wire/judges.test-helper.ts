@@ -63,7 +63,7 @@ export function judges(): Judges {
 
 /** Open Responses has no tools that take a text or have a form of their own: only the official description can judge them. */
 const hasCustomTools = (value: unknown): boolean =>
-  /"type":"(?:response\.)?(?:custom|shell|local_shell|apply_patch)/.test(JSON.stringify(value))
+  /"type":"(?:response\.)?(?:custom|shell|local_shell|apply_patch|tool_search)/.test(JSON.stringify(value))
 
 function openEvents(ajv: Ajv2020): [string, ValidateFunction][] {
   const { components } = ajv.getSchema('open')!.schema as {

@@ -17,6 +17,7 @@ import type {
   ResponseResource,
   ResponseStatus,
   ResponseUsage,
+  ToolSearchItem,
 } from './resource.js'
 import type { ResponseTools } from './tools.js'
 
@@ -34,7 +35,9 @@ interface OwnDraft {
   readonly call_id: string
   arguments: string
 }
-type Draft = Mutable<MessageItem> | CallDraft | Mutable<ReasoningItem> | Mutable<OwnCallItem>
+type Draft = Mutable<Exclude<OutputItem, OwnCallItem>> | WholeDraft
+/** Told once it is whole. */
+type WholeDraft = Mutable<OwnCallItem> | Mutable<ToolSearchItem>
 
 export interface ResponseHead {
   readonly id: string
@@ -46,7 +49,7 @@ export interface ResponseHead {
   readonly tools: CalledTools
 }
 
-type CalledTools = Pick<ResponseTools, 'tools' | 'spaces' | 'later'>
+type CalledTools = Pick<ResponseTools, 'tools' | 'spaces' | 'later' | 'deferred'>
 
 /** In which form calls of tools are told: as texts, in one of their own, under the name of a namespace, for later. */
 const formsOf = ({ tools, ...forms }: CalledTools) => ({ custom: customNames(tools), own: ownTools(tools), ...forms })
@@ -66,6 +69,7 @@ export class ResponseProgress {
   #logprobs: OutputText['logprobs'][number][] = []
   #thoughts = ''
   #input = new CallInput()
+  readonly #searched = new Set<string>()
   #usage: Usage = NO_USAGE
   #cut = false
   #error: ResponseResource['error'] = null
@@ -222,6 +226,7 @@ export class ResponseProgress {
       }
       this.#input = new CallInput()
       const within = this.#forms.spaces.get(name ?? '') ?? { name: name ?? '' }
+      this.#tellSearch(name ?? '')
       const later = this.#forms.later.has(name ?? '') && { async: true as const }
       const about = { call_id: id ?? toolCallId(), ...within, ...later, status: 'in_progress' as const }
       item = this.#forms.custom.has(name ?? '')
@@ -234,6 +239,24 @@ export class ResponseProgress {
     if (item.type === 'custom_tool_call') item.input += delta
     else item.arguments += delta
     this.#say(`response.${CALL_TEXTS[item.type]}.delta`, { ...this.#place(item), delta })
+  }
+
+  /** Every tool is at hand, so that the search for one is over as soon as it is called: once in a response. */
+  #tellSearch(name: string): void {
+    const tool = this.#forms.deferred.get(name)
+    if (!tool || this.#searched.has(name)) return
+    this.#searched.add(name)
+    const about = { call_id: null, execution: 'server', status: 'in_progress' } as const
+    const paths = [tool.name]
+    this.#tellWhole({ type: 'tool_search_call', id: itemId('tsc'), ...about, arguments: { paths } })
+    this.#tellWhole({ type: 'tool_search_output', id: itemId('tso'), ...about, tools: [tool] })
+  }
+
+  #tellWhole(item: WholeDraft): void {
+    this.#add(item)
+    item.status = 'completed'
+    this.#open = undefined
+    this.#say('response.output_item.done', { output_index: this.#output.length - 1, item: { ...item } })
   }
 
   #add(item: Draft, call?: number): void {
@@ -273,15 +296,8 @@ export class ResponseProgress {
     this.#own = undefined
     if (!own || status === 'incomplete') return
     const { tool, id, call_id } = own
-    const item: Mutable<OwnCallItem> = {
-      ...{ type: `${tool.type}_call` as const, id, call_id },
-      ...tool.fields(objectOf(own.arguments)),
-      status: 'in_progress',
-    }
-    this.#add(item)
-    item.status = 'completed'
-    this.#open = undefined
-    this.#say('response.output_item.done', { output_index: this.#output.length - 1, item: { ...item } })
+    const ids = { type: `${tool.type}_call` as const, id, call_id }
+    this.#tellWhole({ ...ids, ...tool.fields(objectOf(own.arguments)), status: 'in_progress' })
   }
 
   /** As `#close`, for an answer that breaks off: nobody is told that anything was done. */

@@ -95,6 +95,17 @@ export interface ReasoningItem {
   readonly status: ItemStatus
 }
 
+/** That a tool was searched for which is called next: clients call none that is to be loaded first before they see it. */
+export interface ToolSearchItem {
+  readonly type: 'tool_search_call' | 'tool_search_output'
+  readonly id: string
+  readonly call_id: null
+  readonly execution: 'server'
+  readonly arguments?: { readonly paths: readonly string[] }
+  readonly tools?: readonly object[]
+  readonly status: ItemStatus
+}
+
 /** Tools that became known on the way, as they were given: who goes on from here has them too. */
 export interface AdditionalToolsItem {
   readonly type: 'additional_tools'
@@ -106,7 +117,7 @@ export interface AdditionalToolsItem {
 /** An item of a conversation as it is kept and sent. */
 export type StoredItem = OutputItem | FunctionOutputItem | CustomOutputItem | OwnOutputItem | AdditionalToolsItem
 
-export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | OwnCallItem | ReasoningItem
+export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | OwnCallItem | ReasoningItem | ToolSearchItem
 
 export interface ResponseUsage {
   readonly input_tokens: number

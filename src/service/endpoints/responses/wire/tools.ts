@@ -68,6 +68,8 @@ export interface ResponseTools {
   readonly spaces: Namespaces
   /** Those whose results may come later, while the conversation goes on: the names that a model knows them by. */
   readonly later: ReadonlySet<string>
+  /** Those that a search is to load first: by the names that a model knows them by, what the search is told to find. */
+  readonly deferred: ReadonlyMap<string, FoundTool>
   /** Where the parameters of the tool at a place of `tools` stand in the request. */
   readonly parametersOf: (tool: number) => string
   readonly echo: {
@@ -100,6 +102,8 @@ export function readResponseTools(
   const onTheWay = [...before, ...additional(body.input, (value, param) => reader.read(value, param, []))]
   const tools = [...(own?.tools ?? []), ...newTo(own?.tools ?? [], onTheWay)]
   const later = reader.laterOf(tools)
+  const skipped = [...(own ? [own] : []), ...onTheWay].flatMap((each) => each.skipped)
+  const searched = skipped.includes('tool_search') && reader.deferred.size > 0
   const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
   const choice = body.tool_choice ?? undefined
   const awaits = earlier === null && (isRecord(choice) || choice === 'required')
@@ -108,9 +112,12 @@ export function readResponseTools(
     tools: chosen.tools,
     toolChoice: chosen.toolChoice,
     parallelToolCalls: parallel && typeof chosen.toolChoice === 'string',
-    skipped: [...(own ? [own] : []), ...onTheWay].flatMap(({ skipped }) => skipped),
+    skipped: searched ? skipped.filter((type) => type !== 'tool_search') : skipped,
     spaces,
     later,
+    deferred: new Map(
+      tools.flatMap((tool) => (searched && reader.deferred.has(tool) ? [[tool.name, found(tool, spaces, later)]] : [])),
+    ),
     parametersOf: (tool) => at(places.get(chosen.tools[tool]!) ?? 'tools', 'parameters'),
     echo: { tools: tools.map((tool) => echoed(tool, later)), tool_choice: chosen.echo, parallel_tool_calls: parallel },
   }
@@ -122,6 +129,7 @@ type Given = Pick<ResponseTools, 'tools' | 'skipped'>
 class ToolReader {
   readonly spaces = new Map<string, { readonly namespace: string; readonly name: string }>()
   readonly places = new Map<ToolSpec, string>()
+  readonly deferred = new Set<ToolSpec>()
   readonly #later = new Set<ToolSpec>()
 
   read(value: unknown, param: string, ignored: string[]): Given {
@@ -136,6 +144,7 @@ class ToolReader {
   found(spec: ToolSpec, tool: JsonObject, path: string): void {
     this.places.set(spec, path)
     if (optional(tool, 'async', path, aBoolean)) this.#later.add(spec)
+    if (tool.defer_loading === true) this.deferred.add(spec)
   }
 
   /** Of tools, the names of those whose results may come later. */
@@ -163,6 +172,16 @@ function additional<T>(input: unknown, given: (value: unknown, param: string) =>
   return input.flatMap((item, i) =>
     isRecord(item) && item.type === 'additional_tools' ? [required(item, 'tools', at('input', i), given)] : [],
   )
+}
+
+type FoundTool = { readonly name: string } & Readonly<Record<string, unknown>>
+
+/** As the official description has it. */
+function found(tool: ToolSpec, spaces: Namespaces, later: ReadonlySet<string>): FoundTool {
+  const { namespace, name = tool.name } = spaces.get(tool.name) ?? {}
+  const each = { ...echoed(tool, later), name, defer_loading: true }
+  if (namespace === undefined) return each
+  return { type: 'namespace', name: namespace, description: '', tools: [each] }
 }
 
 /** Those of a namespace as a model has them: Open Responses knows no other form. */
