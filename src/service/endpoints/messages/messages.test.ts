@@ -239,6 +239,16 @@ describe('a message', () => {
       [{ command: 'view' }, { command: 'create', path: '/a' }, { command: 'undo_edit', path: '/a' }],
     ],
     [
+      ...(['memory_20250818', 'memory'] as const),
+      [
+        { command: 'view', path: '/memories' },
+        { command: 'insert', path: '/memories/a', insert_line: 0, insert_text: 'x' },
+        { command: 'delete', path: '/memories/a' },
+        { command: 'rename', old_path: '/memories/a', new_path: '/memories/b' },
+      ],
+      [{ command: 'rename', path: '/memories/a', new_path: '/memories/b' }, { command: 'delete' }],
+    ],
+    [
       ...(['text_editor_20250124', 'str_replace_editor'] as const),
       [
         { command: 'undo_edit', path: '/a' },

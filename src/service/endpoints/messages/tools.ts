@@ -99,17 +99,20 @@ const BASH: ToolSpec = {
   strict: true,
 }
 
-/** What each command of an editor takes beside the path. */
-function editor(name: string, inserted: string, undoes: boolean): ToolSpec {
-  const command = (word: string, properties: JsonObject = {}, needed: readonly string[] = []) =>
-    closedObject({ command: { const: word }, path: { ...TEXT, description: 'Of the file or folder' }, ...properties }, [
-      ...['command', 'path'],
-      ...needed,
-    ])
+/** What a command of an editor takes beside the path. */
+const command = (word: string, properties: JsonObject = {}, needed: readonly string[] = []) =>
+  closedObject({ command: { const: word }, path: { ...TEXT, description: 'Of the file or folder' }, ...properties }, [
+    ...['command', 'path'],
+    ...needed,
+  ])
+
+const EDITS =
+  'Shows a file or folder (view), writes a new file (create), replaces a text that stands once in a file (str_replace), or inserts one behind a line (insert).'
+
+function editor(name: string, inserted: string, more: readonly JsonObject[], description = EDITS): ToolSpec {
   return {
     name,
-    description:
-      'Shows a file or folder (view), writes a new file (create), replaces a text that stands once in a file (str_replace), or inserts one behind a line (insert).',
+    description,
     parameters: {
       type: 'object',
       anyOf: [
@@ -117,22 +120,32 @@ function editor(name: string, inserted: string, undoes: boolean): ToolSpec {
         command('create', { file_text: TEXT }, ['file_text']),
         command('str_replace', { old_str: TEXT, new_str: TEXT }, ['old_str', 'new_str']),
         command('insert', { insert_line: LINE, [inserted]: TEXT }, ['insert_line', inserted]),
-        ...(undoes ? [command('undo_edit')] : []),
+        ...more,
       ],
     },
     strict: true,
   }
 }
 
+const MEMORY = editor(
+  'memory',
+  'insert_text',
+  [
+    command('delete'),
+    closedObject({ command: { const: 'rename' }, old_path: TEXT, new_path: TEXT }, ['command', 'old_path', 'new_path']),
+  ],
+  `Notes that outlive this conversation, as files in /memories: look there first. ${EDITS} Files and folders can be removed (delete) and renamed (rename).`,
+)
+
 /** The first that could not undo, and calls what it inserts by another name. */
 const EDITS_ANEW = 20250429
 
 /** By the type of a tool; undefined where a server runs it. */
 export function clientTool(type: string): ToolSpec | undefined {
-  const [, kind, date] = /^(bash|text_editor)_(\d{8})$/.exec(type) ?? []
+  const [, kind, date] = /^(bash|memory|text_editor)_(\d{8})$/.exec(type) ?? []
   if (kind === undefined) return undefined
-  if (kind === 'bash') return BASH
+  if (kind !== 'text_editor') return kind === 'bash' ? BASH : MEMORY
   return Number(date) < EDITS_ANEW
-    ? editor('str_replace_editor', 'new_str', true)
-    : editor('str_replace_based_edit_tool', 'insert_text', false)
+    ? editor('str_replace_editor', 'new_str', [command('undo_edit')])
+    : editor('str_replace_based_edit_tool', 'insert_text', [])
 }
