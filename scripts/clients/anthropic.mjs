@@ -23,6 +23,17 @@ export function calls({ nano, scripted, key }) {
       const { content } = await client.messages.create({ ...hello, messages, tools })
       return told.same(content[0].text, told.TOLD)
     },
+    'beta.messages.toolRunner': async () => {
+      const weather = {
+        ...tools[0],
+        type: 'custom',
+        parse: (input) => input,
+        run: async (input) => told.weather(input),
+      }
+      const messages = [{ role: 'user', content: 'Weather?' }]
+      const { content } = await client.beta.messages.toolRunner({ ...hello, messages, tools: [weather] })
+      return told.same(content[0].text, told.TOLD)
+    },
     'a tool that must be called': async () => {
       const { content } = await at(nano).messages.create({
         model: told.NANO,
