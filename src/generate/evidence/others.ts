@@ -1,7 +1,7 @@
 /** The other values that might have stood where a leaf stands, as far as their first different token decides them. */
 import { type DocumentLeaf, endsScalar } from '../sources/leaves.js'
 import type { Draw, DrawnSpan } from './draw.js'
-import { agrees, reaches, touches, type WrittenTokens } from './likelihood.js'
+import { continues, reaches, touches, type WrittenTokens } from './likelihood.js'
 
 export type OtherValue = DocumentLeaf['value']
 
@@ -39,10 +39,10 @@ export function othersOf(draws: readonly Draw[], span: DrawnSpan, written: Writt
   return { values, unknown }
 }
 
-/** Whether it writes nothing but the value that stands there, as far as it goes. */
+/** Whether it writes the value that stands there as far as it goes, or what may follow it as well. */
 function isSame({ at }: Draw, token: number, span: DrawnSpan, written: WrittenTokens): boolean {
   const bytes = written.bytesOf(token)
-  return at + bytes.length > span.start && at + bytes.length <= span.end && agrees(bytes, at, span.end, written)
+  return at + bytes.length > span.start && continues(bytes, at, span, written)
 }
 
 /** The value that is certain after a token; undefined where there are several. */
