@@ -297,6 +297,15 @@ describe('local-v1 models list --json', () => {
 })
 
 describe('a conversation in the terminal', () => {
+  it('needs one: where nothing is said and nothing comes, there is an error', async () => {
+    for (const input of ['', '\n']) {
+      const each = start('sh', ['-c', `printf '${input}' | '${process.execPath}' '${PROGRAM}' chat --device cpu`])
+      running.push(each)
+      expect((await each.exit).code).toBe(2)
+      expect(each.output()).toMatch(/error: Give a message, or send it on standard input/)
+    }
+  })
+
   it('obeys lines that begin with a slash, and tells the pace', async () => {
     const terminal = 'data:text/javascript,process.stdin.isTTY=process.stderr.isTTY=true'
     const each = start(process.execPath, ['--import', terminal, PROGRAM, 'chat', '--device', 'cpu'], {

@@ -4,6 +4,7 @@ import { text as readAll } from 'node:stream/consumers'
 import { obey, type Talk } from './chat-commands.js'
 import { chatParts, type Took, type Turn } from './chat-parts.js'
 import type { EngineOptions } from './engine-options.js'
+import { Fault } from './fault.js'
 import { readJsonFile } from './json-file.js'
 import { OwnV1 } from './load.js'
 import { note, paint } from './terminal.js'
@@ -47,7 +48,10 @@ export async function chatCommand(words: string, options: ChatCommandOptions): P
 async function piped(own: OwnV1): Promise<string> {
   const { stdin } = process
   try {
-    return await own.whileLoading(readAll(stdin))
+    const text = await own.whileLoading(readAll(stdin))
+    // What has ended already would never ask a question of a talk.
+    if (text.trim() === '') throw new Fault('Give a message, or send it on standard input: local-v1 chat "Hello!"')
+    return text
   } catch (error) {
     stdin.destroy()
     throw error
