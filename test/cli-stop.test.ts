@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
-import { PROGRAM } from './support/cli.js'
+import { PROGRAM, SCHEMA } from './support/cli.js'
 import { type RawConnection, rawConnection } from './support/raw-http.js'
 import { printed, type Running, start } from './support/spawn.js'
 
@@ -147,6 +147,29 @@ describe('local-v1 serve ends at a signal', () => {
     await server.stop('SIGTERM')
     expect(server.output()).not.toContain('error')
     expect((await server.exit).code).toBe(0)
+  })
+})
+
+describe('Ctrl-C, while a model is on its way', () => {
+  it.each([
+    ['chat', 'Hello'],
+    ['extract', 'schema.json', 'schema.json'],
+    ['decide', 'Is it?'],
+  ])('ends local-v1 %s, and is no fault of the program', async (...command) => {
+    await writeFile(join(folder, 'schema.json'), JSON.stringify(SCHEMA))
+    const silent = createHttpServer(() => {})
+    servers.push(silent)
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const address = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/model`
+    const requested = new Promise((resolve) => silent.once('request', resolve))
+    const shell = ['-c', 'exec "$0" "$@" < schema.json', process.execPath, PROGRAM, ...command]
+    const each = start('sh', [...shell, '--model', address, '--device', 'cpu'], { NO_COLOR: '1' }, { cwd: folder })
+    running.push(each)
+    await requested
+    await each.stop('SIGINT')
+    expect(each.output()).toMatch(/^error: Stopped\.$/m)
+    expect(each.output()).not.toMatch(/^ +at /m)
+    expect((await each.exit).code).toBe(130)
   })
 })
 

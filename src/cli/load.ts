@@ -2,13 +2,14 @@ import process from 'node:process'
 import { createV1, type Log, logFaults, type V1 } from '../service/index.js'
 import { type OpenedEngine, openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
+import { Fault } from './fault.js'
 import { progressReporter } from './terminal.js'
 
 /** Loads a model, and shows how far it is; Ctrl-C ends it. */
 export async function load(v1: V1, model: string): Promise<void> {
   const progress = progressReporter()
   const interrupt = new AbortController()
-  const stop = () => interrupt.abort()
+  const stop = () => interrupt.abort(new Fault('Stopped.', 130))
   process.once('SIGINT', stop)
   try {
     await v1.load(model, progress.report, interrupt.signal)
