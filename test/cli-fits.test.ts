@@ -43,6 +43,21 @@ it('local-v1 models fits tells of a file at an address by its head alone', async
   await server.close()
 }, 120_000)
 
+it('local-v1 models knows the embedded model by its name, and looks for it nowhere else', async () => {
+  const models = async (...args: string[]) => {
+    const program = start(process.execPath, [PROGRAM, 'models', ...args, '--cache', join(folder, 'none')])
+    return { code: (await program.exit).code, output: program.output() }
+  }
+  const fits = await models('fits', 'local-v1/nano', '--device', 'cpu', '--context', '128')
+  expect(fits.output).toMatch(/yes {2}local-v1\/nano {2}nothing to download, .+ at a context of 128/)
+  expect(fits.code).toBe(0)
+  const verified = await models('verify', 'local-v1/nano')
+  expect(verified.output).toMatch(/^ok {2}local-v1\/nano /m)
+  expect(verified.code).toBe(0)
+  expect((await models('pull', 'local-v1/nano')).output).toMatch(/not a model of Hugging Face/)
+  expect((await models('remove', 'local-v1/nano')).output).toMatch(/comes with the package local-v1-nano/)
+}, 120_000)
+
 it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16, a 4-bit one at 9', async () => {
   const nano = fileURLToPath(new URL('../models/nano', import.meta.url))
   const cache = async (...more: string[]) => {

@@ -37,9 +37,9 @@ async function localEngine(options: EngineOptions, once: boolean): Promise<WebGp
         const calibration = keptCalibration(id, cache)
         return {
           id,
-          from: name === NANO ? nanoFolder() : name,
+          from: fromOf(name),
           ...(cacheType && { cacheType }),
-          ...(draft !== undefined && i === 0 && { draft: draft === NANO ? nanoFolder() : draft }),
+          ...(draft !== undefined && i === 0 && { draft: fromOf(draft) }),
           ...(calibration && { calibration }),
         }
       }),
@@ -55,6 +55,9 @@ async function localEngine(options: EngineOptions, once: boolean): Promise<WebGp
     throw error instanceof TypeError ? new Fault(error.message) : error
   }
 }
+
+/** Where the files of a model are: those of the embedded one at no hub, where its name could be anybody's. */
+export const fromOf = (name: string): string => (name === NANO ? nanoFolder() : name)
 
 /** Where the package of the embedded model is installed. */
 export function nanoFolder(): string {

@@ -16,7 +16,7 @@ import {
   verify,
 } from '../models/index.js'
 import type { CacheTypeChoice } from '../platform/index.js'
-import { nanoFolder } from './engine.js'
+import { fromOf, nanoFolder } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint, progressReporter } from './terminal.js'
 
@@ -98,7 +98,11 @@ export async function fitsCommand(
   try {
     for (const name of wanted) {
       const verdict = await fitter
-        .fit(name, { ...(context !== undefined && { contextLength: context }), ...(cacheType && { cacheType }), cache })
+        .fit(fromOf(name), {
+          ...(context !== undefined && { contextLength: context }),
+          ...(cacheType && { cacheType }),
+          cache,
+        })
         .then(lineOf, (error: unknown) => `no   ${reasonOf(error)}`)
       if (verdict.startsWith('no')) bad++
       process.stdout.write(`${verdict.slice(0, 5)}${name}  ${verdict.slice(5)}\n`)
@@ -144,7 +148,7 @@ const HASH = { sha256: 'SHA-256', md5: 'MD5' } as const
 
 function placeOf(name: string): ModelLocation {
   try {
-    return locationOf(name)
+    return locationOf(fromOf(name))
   } catch (error) {
     throw new Fault(error instanceof Error ? error.message : String(error))
   }
@@ -215,6 +219,7 @@ export async function removeLeastUsed(bytes: number, options: CacheOptions): Pro
 }
 
 function checkId(id: string): void {
+  if (id === NANO) throw new Fault(`${id} comes with the package local-v1-nano: remove that.`)
   if (!/^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(id)) throw new Fault(`"${id}" is not a Hugging Face id, <namespace>/<name>.`)
 }
 
