@@ -25,6 +25,10 @@ describe('how the documentation installs local-v1', () => {
     }
   })
 
+  it('has no option of ours right behind the name, which npx --no would take for one of npm', () => {
+    for (const page of pages()) expect(textOf(page), page).not.toMatch(/npx --no local-v1 -/)
+  })
+
   it('fetches nothing under our names while they are not ours', () => {
     if (packages().note === '') return
     for (const page of pages()) {
