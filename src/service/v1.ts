@@ -72,8 +72,9 @@ export interface V1Options {
    */
   bodyLimit?: number
   /**
-   * The most bytes of all request bodies together while they arrive. Beyond that, the oldest unfinished body of the caller
-   * with the most bytes gets a 503. The bodies of waiting requests have the same limit; beyond that the queue is full.
+   * The most bytes of all request bodies together while they arrive, or wait for a model to be loaded. Beyond that, the
+   * oldest of these of the caller with the most bytes gets a 503. The bodies of waiting requests have the same limit; beyond
+   * that the queue is full.
    * @default 67108864, or twice `bodyLimit` if that is more
    */
   bodiesLimit?: number

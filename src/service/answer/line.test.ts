@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Engine, textOf } from '../../contract/engine.js'
 import type { UsageEvent } from '../../usage/ledger.js'
-import { chatRequest, errorOf, finish, MODEL, serviceOf, text } from '../v1.test-helper.js'
+import { chatRequest, errorOf, finish, MODEL, pause, serviceOf, text } from '../v1.test-helper.js'
 
 /** Turns of the event loop so far, while a test looks at them. */
 function countTurns() {
@@ -169,6 +169,35 @@ describe('the line', () => {
       ends[i]!()
       expect((await answers[i]!).status).toBe(200)
     }
+  })
+})
+
+describe('those who wait for a model to be loaded', () => {
+  it('hold no more bytes than the bodies that arrive may, those of others not counted, and none twice', async () => {
+    const { engine, ends } = held()
+    let loaded = () => {}
+    const loading = new Promise<void>((resolve) => {
+      loaded = resolve
+    })
+    const options = { maxInFlight: 4, bodyLimit: 1000, bodiesLimit: 2000, keys: ['one', 'two'] }
+    const { chat } = serviceOf({ ...engine, load: () => loading }, options)
+    const large = (key: string) => chat(asking('x'.repeat(800)), { headers: { authorization: `Bearer ${key}` } })
+    const theirs = large('two')
+    await pause(5)
+    const mine: ReturnType<typeof large>[] = []
+    // One after the other: all of each has come before the next does.
+    for (let i = 0; i < 3; i++) {
+      mine.push(large('one'))
+      await pause(5)
+    }
+    for (const each of mine.slice(0, 2)) {
+      expect(errorOf(await each)).toMatchObject({ status: 503, code: 'too_many_bodies' })
+    }
+    loaded()
+    const late = large('one')
+    await turnsUntil(() => ends.length === 3)
+    for (const end of ends) end()
+    for (const each of [theirs, mine[2]!, late]) expect((await each).status).toBe(200)
   })
 })
 

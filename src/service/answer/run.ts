@@ -26,6 +26,8 @@ export class Run {
   #release: Release | undefined
   #room: BodyRoom | undefined
   #held = 0
+  /** Bytes of its body while it stands aside. */
+  #aside = 0
   #parts: Leavable<Part> | undefined
   /** What the engine does for it, where that has one result. */
   #acting: Promise<unknown> | undefined
@@ -49,6 +51,8 @@ export class Run {
   enter(weight = 1): Promise<void> | undefined {
     const { caller, bodyBytes = 0 } = this.#exchange
     const { admission } = this.#service
+    if (this.#aside > 0) this.hold(-this.#aside)
+    this.#aside = 0
     const entering = admission.enter(caller.id, this.signal, { bytes: bodyBytes, weight })
     // Who runs alone keeps nobody waiting, even if it is found only later that its client has hung up.
     if (typeof entering !== 'function' || admission.running > 1) return this.#entered(entering)
@@ -78,10 +82,13 @@ export class Run {
     this.signal.throwIfAborted()
   }
 
-  /** Gives its place to others while it waits for something else than the engine. */
+  /** Gives its place to others while it waits for something else than the engine, in no line that counts its body. */
   stepAside(): void {
     this.#release?.()
     this.#release = undefined
+    const { bodyBytes = 0 } = this.#exchange
+    this.hold(bodyBytes - this.#aside)
+    this.#aside = bodyBytes
   }
 
   /** `check` throws for a choice that must not be sent, before anybody hears that it is finished. */
