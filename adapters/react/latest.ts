@@ -9,7 +9,7 @@ export function useLatest<T>(value: T): { readonly current: T } {
 }
 
 /** What of a target makes it another: an address that is written in place is a new object with every render. */
-export const placeOf = (target: Target | undefined): unknown =>
+export const keyOfTarget = (target: Target | undefined): unknown =>
   target && 'baseURL' in target ? `${target.baseURL} ${target.apiKey}` : target
 
 export interface Turns {

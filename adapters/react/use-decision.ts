@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { type Answers, type DecideOptions, decide, type Questions } from '../client/decide.js'
 import type { Target } from '../client/endpoint.js'
-import { pause, placeOf, useLatest, useOneAtATime } from './latest.js'
+import { keyOfTarget, pause, useLatest, useOneAtATime } from './latest.js'
 
 export interface DecisionOptions extends Omit<DecideOptions, 'from' | 'signal'> {
   /**
@@ -46,7 +46,7 @@ export function useDecision<const Q extends Questions>(
   // Written in place, all of these are new objects with every render: what they say is compared.
   const key = JSON.stringify(questions)
   const about = JSON.stringify([state, options.model, options.order, options.effort, options.calibrated])
-  const where = placeOf(target)
+  const where = keyOfTarget(target)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what another answer would come of
   useEffect(() => {

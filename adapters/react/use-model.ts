@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'react'
 import { V1Error } from '../../src/contract/errors.js'
 import { endpointOf, events, sendRequest, type Target } from '../client/endpoint.js'
-import { placeOf, useLatest, useOneAtATime } from './latest.js'
+import { keyOfTarget, useLatest, useOneAtATime } from './latest.js'
 
 export interface ModelProgress {
   readonly phase: 'download' | 'read' | 'upload' | 'compile' | 'ready'
@@ -57,7 +57,7 @@ export function useModel(target: Target | undefined, model: string): UsedModel {
     },
     [latest],
   )
-  const where = placeOf(target)
+  const where = keyOfTarget(target)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another target or model is looked at anew
   useEffect(() => {
     const leaving = new AbortController()
