@@ -87,7 +87,7 @@ export class Run {
     this.#release?.()
     this.#release = undefined
     const { bodyBytes = 0 } = this.#exchange
-    this.hold(bodyBytes - this.#aside)
+    if (bodyBytes > this.#aside) this.hold(bodyBytes - this.#aside)
     this.#aside = bodyBytes
   }
 
