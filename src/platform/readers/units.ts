@@ -5,22 +5,40 @@ import { plain } from './text.js'
 type Kind = readonly [kind: string, size: number, ...names: string[]]
 
 const KINDS: readonly Kind[] = [
+  ['mass', 1e-9, 'mcg', 'ug', 'μg'],
   ['mass', 1e-6, 'mg', 'milligram', 'milligrams'],
   ['mass', 1e-3, 'g', 'gram', 'grams', 'gramm', 'gramme', 'grammes', 'gramo', 'gramos'],
   ['mass', 1, 'kg', 'kilo', 'kilos', 'kilogram', 'kilograms', 'kilogramm', 'kilogramme', 'kilogrammes', 'kilogramos'],
   ['mass', 1e3, 't', 'tonne', 'tonnes', 'tonnen', 'tonelada', 'toneladas'],
   ['mass', 0.45359237, 'lb', 'lbs', 'pound', 'pounds'],
   ['mass', 0.028349523125, 'oz', 'ounce', 'ounces'],
+  ['length', 1e-6, 'um', 'μm'],
   ['length', 1e-3, 'mm', 'millimeter', 'millimetre', 'millimeters', 'millimetres'],
   ['length', 1e-2, 'cm', 'zentimeter', 'centimeter', 'centimetre', 'centimeters', 'centimetres', 'centimetros'],
+  ['length', 0.1, 'dm'],
   ['length', 1, 'm', 'meter', 'metre', 'meters', 'metres', 'metro', 'metros'],
   ['length', 1e3, 'km', 'kilometer', 'kilometre', 'kilometers', 'kilometres', 'kilometros'],
   ['length', 0.0254, 'in', 'inch', 'inches', 'zoll'],
   ['length', 0.3048, 'ft', 'foot', 'feet'],
+  ['length', 0.9144, 'yd', 'yard', 'yards'],
   ['length', 1609.344, 'mi', 'mile', 'miles'],
   ['volume', 1e-3, 'ml', 'milliliter', 'millilitre'],
+  ['volume', 1e-2, 'cl'],
+  ['volume', 0.1, 'dl'],
   ['volume', 1, 'l', 'liter', 'litre', 'liters', 'litres', 'litro', 'litros'],
+  ['time', 1, 'sec', 'second', 'seconds', 'sekunden', 'secondes', 'segundos'],
+  ['time', 60, 'min', 'mins', 'minute', 'minutes', 'minuten', 'minutos'],
+  ['time', 3600, 'h', 'hr', 'hrs', 'hour', 'hours', 'std', 'stunde', 'stunden', 'heure', 'heures', 'hora', 'horas'],
+  ['time', 86_400, 'day', 'days', 'tag', 'tage', 'tagen', 'jour', 'jours', 'dia', 'dias'],
+  ['time', 604_800, 'week', 'weeks', 'woche', 'wochen', 'semaine', 'semaines', 'semana', 'semanas'],
+  ['months', 1, 'month', 'months', 'monat', 'monate', 'monaten', 'mois', 'meses'],
+  ['months', 12, 'year', 'years', 'jahr', 'jahre', 'jahren', 'ans', 'annees', 'ano', 'anos'],
   ['share', 1, '%', 'percent', 'per cent', 'prozent', 'pour cent', 'por ciento'],
+  ['promille', 1, 'promille', 'per mille', '‰'],
+  ['power', 1e-3, 'w', 'watt'],
+  ['power', 1, 'kw', 'kilowatt'],
+  ['energy', 1e-3, 'wh'],
+  ['energy', 1, 'kwh'],
   ['USD', 1, 'usd', '$', 'us$', 'dollar', 'dollars', 'dolares'],
   ['EUR', 1, 'eur', '€', 'euro', 'euros'],
   ['GBP', 1, 'gbp', '£'],
@@ -33,24 +51,35 @@ const KINDS: readonly Kind[] = [
   ['SGD', 1, 'sgd', 's$'],
   ['HKD', 1, 'hkd', 'hk$'],
   ['MXN', 1, 'mxn', 'mx$'],
-  ['BRL', 1, 'brl', 'r$'],
-  ['INR', 1, 'inr', '₹', 'rupee', 'rupees'],
+  ['BRL', 1, 'brl', 'r$', 'real', 'reais'],
+  ['INR', 1, 'inr', '₹', 'rs', 'rupee', 'rupees'],
   ['KRW', 1, 'krw', '₩'],
   ['TRY', 1, '₺'],
   ['RUB', 1, 'rub', '₽'],
-  ...['sek', 'nok', 'dkk', 'pln', 'czk', 'huf', 'zar'].map((code): Kind => [code, 1, code]),
   // Hundredths of any of these.
-  ['cent', 1, 'cent', 'cents', 'centime', 'centimes', 'centimos', '¢'],
-  // Of two sizes, or told from two zeros: as they stand, or not at all.
-  ...['kb', 'mb', 'gb', 'tb', 'kib', 'mib', 'gib', 'tib'].map((size): Kind => [size, 1, size]),
-  ['gallon', 1, 'gal', 'gallon', 'gallons'],
+  ['cent', 1, ...'cent cents ct cts centime centimes centimos centavo centavos pence penny p ¢'.split(' ')],
   ['celsius', 1, '°c', 'c', 'celsius'],
   ['fahrenheit', 1, '°f', 'f', 'fahrenheit'],
   ['speed', 1, 'km/h', 'kmh', 'kph'],
   ['speed', 3.6, 'm/s'],
   ['speed', 1.609344, 'mph'],
 ]
-const UNITS = new Map(KINDS.flatMap(([kind, size, ...names]) => names.map((name) => [name, { kind, size }] as const)))
+/** Of two sizes, of many countries, or of no fixed relation to any other: as they stand, or not at all. */
+const ALONE =
+  'kb mb gb tb kib mib gib tib mbit gbit gal gallon gallons cup cups tbsp tsp tl pint pints quart quarts fluid stone ton tons pfund zentner nm nautical knots square sq sqm sqft qm cubic quadratmeter kubikmeter hectare hectares hektar ha acre acres kcal cal kj bps basis canadian australian swiss'.split(
+    ' ',
+  )
+const MONEY_ALONE = 'sek nok dkk pln czk huf zar nt$ r kr zł kc lei peso pesos franc francs ff mark dm sterling'.split(
+  ' ',
+)
+const UNITS = new Map(
+  [
+    ...KINDS,
+    ...ALONE.map((name): Kind => [name, 1, name]),
+    // Kinds of money are told by their capitals.
+    ...MONEY_ALONE.map((name): Kind => [name.toUpperCase(), 1, name]),
+  ].flatMap(([kind, size, ...names]) => names.map((name) => [name, { kind, size }] as const)),
+)
 /** More countries than one write it. */
 const SHARED: ReadonlySet<string> = new Set(['$', 'dollar', 'dollars', 'dolares'])
 const DOLLARS: ReadonlySet<string> = new Set(['usd', 'aud', 'cad', 'nzd', 'sgd', 'hkd', 'mxn'])
@@ -62,28 +91,48 @@ export function inUnitOf(
   behind: string,
   wanted?: string,
 ): ValueReading<number> {
-  const target = wanted === undefined ? undefined : plain(wanted)
+  const target = wanted === undefined ? undefined : plain(wanted).replace('^', '')
   const to = target === undefined ? undefined : UNITS.get(target)
   const name = unitIn(before, behind)
   const from = name === undefined ? undefined : UNITS.get(name)
-  if (name === undefined || from === undefined || target === undefined || name === target) return reading
+  // "5 euros 50", "5 lbs 3 oz"
+  if (reading.value !== null && (isSplit(behind) || isSplit(`${FIRST_PART.exec(before)?.[1]}00${behind}`)))
+    return unsure(reading.value)
+  if (name === undefined || target === undefined || name === target) return reading
   if (SHARED.has(name) && DOLLARS.has(target)) return reading
   if (to === undefined) return reading
   const { value, guess } = reading
   const likely = value ?? guess
   if (likely === undefined) return reading
   // Money has no fixed rate, and a mass is no length.
-  if (from.kind !== to.kind) return unsure(likely)
+  if (from?.kind !== to.kind) return unsure(likely)
   const there = Number(((likely * from.size) / to.size).toPrecision(12))
   return value === null ? unsure(there) : { value: there }
 }
 
+/** What is told in two numbers: behind the first of them. */
+const SPLIT = /^ ?(\p{L}+|\p{Sc})\.?,? ?(?:(?:and|und|et|y) )?(\d\d?)(?![.,]?\d| ?[\p{Sc}%])(?: ?(\p{L}+))?/u
+const FIRST_PART = /\d( ?(?:\p{L}+|\p{Sc})\.?,? ?(?:(?:and|und|et|y) )?)$/u
+
+function isSplit(text: string): boolean {
+  const [, unit = '', count = '', smaller] = SPLIT.exec(text) ?? []
+  const [whole, part] = [UNITS.get(unit), UNITS.get(smaller ?? '')]
+  if (!whole) return false
+  const isMoney = isMoneyKind(whole.kind)
+  if (smaller === undefined) return count.length === 2 && (isMoney || unit === 'm')
+  return part !== undefined && (part.kind === whole.kind ? part.size < whole.size : isMoney && part.kind === 'cent')
+}
+
+const isMoneyKind = (kind: string) => kind !== kind.toLowerCase()
+
 function unitIn(before: string, behind: string): string | undefined {
-  const near = [
-    /^\s?(per cent|pour cent|por ciento|us\$|km\/h|m\/s|° ?[cf](?!\p{L})|\p{L}+|[%¢\p{Sc}])/u
-      .exec(behind)?.[1]
-      ?.replace('° ', '°'),
-    /(\p{L}{2,}\$?|\p{L}\$|\p{Sc})\s?$/u.exec(before)?.[1],
-  ]
-  return near.find((name) => name !== undefined && UNITS.has(name))
+  const behindIt =
+    /^\s?(per (?:cent|mille)|pour cent|por ciento|us\$|km\/h|m\/s|° ?[cf](?!\p{L})|\p{L}+(?:\^?\d)?|[%‰¢\p{Sc}])/u
+      .exec(behind.replace(/^ (?:degrees?|grad|degres|grados) (?=\p{L})/u, ' '))?.[1]
+      ?.replace('° ', '°')
+      .replace('^', '')
+  if (behindIt !== undefined && (UNITS.has(behindIt) || /\d$/.test(behindIt))) return behindIt
+  // "in 5" are no inches.
+  const beforeIt = /(\p{L}{2,}\$?|\p{L}\$|\p{Sc}|(?<!\p{L})r)[\s.]*$/u.exec(before)?.[1]
+  return beforeIt !== undefined && isMoneyKind(UNITS.get(beforeIt)?.kind ?? '') ? beforeIt : undefined
 }
