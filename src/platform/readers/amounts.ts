@@ -2,7 +2,7 @@
 import { quantities } from './quantities.js'
 import type { ReaderContext, ValueReading } from './reading.js'
 import { sure } from './reading.js'
-import { anyWord, ofWords } from './text.js'
+import { anyWord, fraction, fractionIn, moreIn, ofWords } from './text.js'
 import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
 export interface Amount {
@@ -18,61 +18,73 @@ export interface Amounts {
   readonly rest: boolean
 }
 
-const patternsOf = ofWords(({ units, half, articles }) => {
+const patternsOf = ofWords((words) => {
+  const { units, articles, partOf } = words
   const names = new Map(
     (Object.entries(units) as [TimeUnit, readonly string[]][]).flatMap(([unit, words]) =>
       words.map((word) => [word, unit] as const),
     ),
   )
   const unitWord = String.raw`(${anyWord(names.keys())})\.?(?!\p{L})`
-  const ofOne = (words: readonly string[]) =>
-    new RegExp(String.raw`(?<![\p{L}\d])${anyWord(words)}(?:\s|(?<=-))${unitWord}`, 'gu')
   return {
     names,
-    oneAndHalf: ofOne(half.oneAndHalf),
-    half: ofOne(half.one),
-    article: ofOne(articles),
+    // "half an hour", "drei viertel Stunden", "Viertelstunde"
+    part: new RegExp(
+      String.raw`(?<![\p{L}\d]|\p{L}-)${fractionIn(words)}(?:\s|-|(?=\p{L}{3})|\s${anyWord(partOf)}\s?)${unitWord}`,
+      'gu',
+    ),
+    article: new RegExp(String.raw`(?<![\p{L}\d])${anyWord(articles)}\s${unitWord}`, 'gu'),
+    ofOne: new RegExp(String.raw`^${anyWord(articles)}\s`, 'u'),
     behind: new RegExp(String.raw`\s?-?${unitWord}`, 'uy'),
-    more: new RegExp(String.raw`\s${anyWord(half.more)}(?!\p{L})`, 'uy'),
+    more: moreIn(words),
   }
 })
 
+/** `2 hours and 30 minutes`. */
+export const BETWEEN_AMOUNTS = /^,? ?(?:(?:and|und|et|y) )?$/u
+
+const MINUTES: ReadonlySet<number> = new Set(Array(60).keys())
+
 export function amountsIn(text: string, language: LanguageName, context: ReaderContext): Amounts {
-  const { names, oneAndHalf, half, article, behind, more } = patternsOf(LANGUAGES[language])
+  const words = LANGUAGES[language]
+  const { names, part, article, ofOne, behind, more } = patternsOf(words)
   const amounts: Amount[] = []
   const numbers = quantities(text, language, context)
   const taken = (start: number, end: number) => amounts.some((one) => one.start < end && start < one.end)
-  const add = (pattern: RegExp, count: number) => {
+  const add = (pattern: RegExp, countOf: (match: RegExpExecArray) => number) => {
     for (const match of text.matchAll(pattern)) {
       const end = match.index + match[0].length
       // "two and a half hours" are no half.
       const within = numbers.some((one) => one.start < match.index && match.index < one.end)
-      if (!within && !taken(match.index, end)) {
-        amounts.push({ count: sure(count), unit: names.get(match[1]!)!, start: match.index, end })
-      }
+      if (within || taken(match.index, end)) continue
+      amounts.push({ count: sure(countOf(match)), unit: names.get(match.at(-1)!)!, start: match.index, end })
     }
   }
-  add(oneAndHalf, 1.5)
-  add(half, 0.5)
+  add(part, (match) => fraction(match, words))
+  add(article, () => 1)
   let rest = false
   for (const { reading, start, end } of numbers) {
     if (taken(start, end)) continue
     behind.lastIndex = end
     const unit = behind.exec(text)?.[1]
-    const before = amounts.find((one) => one.unit === 'hours' && one.end === start)
+    // "1 hour 20", and no "1 hour 20 guests"
+    const alone = text[start - 1] === ' ' && !/^ ?\p{L}/u.test(text.slice(end) + (context.beside?.behind ?? ''))
+    const minutes = reading.value ?? reading.guess ?? 60
+    const near = start - (alone ? 1 : 0)
+    const before = amounts.find((one) => one.unit === 'hours' && (one.end === start || one.end === near))
     if (unit !== undefined) amounts.push({ count: reading, unit: names.get(unit)!, start, end: behind.lastIndex })
-    // `2h30`
-    else if (before && /^\d\d$/.test(text.slice(start, end)))
-      amounts.push({ count: reading, unit: 'minutes', start, end })
+    // `2h30`, "une heure vingt"
+    else if (before && /^(?:[0-5]\d|\D+)$/.test(text.slice(start, end)) && MINUTES.has(minutes))
+      amounts.push({ count: sure(minutes), unit: 'minutes', start, end })
     else rest = true
   }
-  add(article, 1)
-  const whole = amounts.map((amount) => {
+  // "2 hours a day" are no day and two hours.
+  const own = amounts.filter(({ start }) => !(ofOne.test(text.slice(start)) && taken(start - 2, start - 1)))
+  const whole = own.map((amount) => {
     more.lastIndex = amount.end
     const { value } = amount.count
-    return value !== null && more.test(text)
-      ? { ...amount, count: sure(value + 0.5), end: more.lastIndex || amount.end }
-      : amount
+    const share = value === null ? null : more.exec(text)
+    return share ? { ...amount, count: sure(value! + fraction(share, words)), end: more.lastIndex } : amount
   })
   return { amounts: whole.sort((a, b) => a.start - b.start), rest }
 }

@@ -1,4 +1,5 @@
 import { amountsIn } from './amounts.js'
+import { besides } from './beside.js'
 import { dateOf, dayOf, dayOfIso, isoOf, monthsFrom, nearest, weekdayOf, yearOf } from './calendar.js'
 import { quantities } from './quantities.js'
 import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
@@ -24,14 +25,10 @@ export function dateIn(
   for (const { start, end } of named) rest = blanked(rest, start, end)
   const likely = date.value ?? date.guess
   if (likely === undefined) return { reading: { value: null }, rest }
-  // "3 days after 4 March 2026" is another day.
-  const away = amountsIn(rest, language, context).amounts.some(({ end }) => AWAY.test(rest.slice(end)))
   // The day of the week must be that of the date.
   const fits = named.every(({ weekday }) => weekday === weekdayOf(likely))
-  return { reading: date.value === null || !fits || away ? unsure(isoOf(likely)) : sure(isoOf(likely)), rest }
+  return { reading: date.value === null || !fits ? unsure(isoOf(likely)) : sure(isoOf(likely)), rest }
 }
-
-const AWAY = /^ (?:after|before|following|nach|vor|apres|avant|despues|antes)(?!\p{L})/u
 
 /** Where a text says a date, and where a day of the week. */
 export function datesIn(text: string, language: LanguageName, context: ReaderContext) {
@@ -46,12 +43,13 @@ function found(text: string, language: LanguageName, context: ReaderContext) {
   let rest = text
   const dates: FoundReading<number>[] = []
   for (const find of [inDigits, withMonth, fromToday]) {
+    const before = rest
     for (const one of find(rest, words, referenceOf(context), { language, context })) {
-      dates.push(one)
+      dates.push(find === fromToday ? one : besides('date', before, one, words, context))
       rest = blanked(rest, one.start, one.end)
     }
   }
-  return { dates, named: weekdays(rest, words), rest }
+  return { dates, named: weekdays(rest, text, words), rest }
 }
 
 interface Beside {
@@ -80,7 +78,7 @@ function all(
 const YEAR_FIRST = /(?<![\d.,])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)|(?<!\d)(\d{4})年 ?(\d{1,2})月 ?(\d{1,2})日/gu
 const YEAR_LAST = /(?<![\d.,/-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?![\d.,]\d|\d)/gu
 
-const inDigits: Finder = (text, _, reference, { context }) => [
+const inDigits: Finder = (text, _, reference, { language, context }) => [
   ...all(text, YEAR_FIRST, (match) => {
     const [year, month, day] = match[1] === undefined ? [match[5], match[6], match[7]] : [match[1], match[3], match[4]]
     return known(dayOf(Number(year), Number(month), Number(day)))
@@ -89,7 +87,15 @@ const inDigits: Finder = (text, _, reference, { context }) => [
     const year = yearOf(digits!, reference)
     if (year === undefined) return { value: null }
     const dayFirst = dayOf(year, Number(second), Number(first))
-    const monthFirst = mark === '.' ? undefined : dayOf(year, Number(first), Number(second))
+    // In English a short one with points may be as one with slashes.
+    const isDayFirst = mark === '.' && (language !== 'en' || digits!.length === 4)
+    const monthFirst = isDayFirst ? undefined : dayOf(year, Number(first), Number(second))
+    const yearFirst = digits!.length === 2 && mark === '-' ? yearOf(first!.padStart(2, '0'), reference) : undefined
+    // `26-03-04` of 2004 is further away than the other way round.
+    if (yearFirst !== undefined && reference !== undefined && dayOf(yearFirst, Number(second), Number(digits))) {
+      const away = (one: number) => Math.abs(one - dateOf(reference).year)
+      if (away(yearFirst) < away(year)) return unsure(dayOf(yearFirst, Number(second), Number(digits))!)
+    }
     if (dayFirst === undefined || monthFirst === undefined || dayFirst === monthFirst)
       return known(dayFirst ?? monthFirst)
     const order = orderOf(context)
@@ -133,8 +139,6 @@ interface Patterns {
   readonly dayMonth: RegExp
   readonly monthDay: RegExp
   readonly monthYear: RegExp
-  /** What makes a date the end of several. */
-  readonly range: RegExp
   readonly weekday: RegExp
   readonly month: ReadonlyMap<string, number>
 }
@@ -145,7 +149,7 @@ const patternsOf = ofWords((words: LanguageWords): Patterns => {
   const day = String.raw`(\d{1,2})(?:${anyWord([...words.ordinals, '.'])})?`
   const of = words.of.length > 0 ? String.raw`(?:\s${anyWord(words.of)})?` : ''
   // No time of day behind it: "4 March 15:30".
-  const year = String.raw`(\d{4}|'\d{2}|(?<=\d[-/]\p{L}+\.?[-/])\d{2})(?![:.]\d)`
+  const year = String.raw`(\d{4}|'\d{2}|(?<=\d[-/]\p{L}+\.?[-/])\d{2}|(?<=(?:\d\p{L}{0,2}|\p{L})\.?,? )\d{2}(?! ?[-/]|\p{L}| (?!(?:at|um|a) )\p{L}))(?![:.]?\d)`
   const other = String.raw`\s?\d{1,2}(?:${anyWord(words.ordinals)})?(?![:.]?\d)`
   const hours = anyWord([...words.clock.am, ...words.clock.pm])
   // "March 3-5, 2026" is no one day, "March 3 - 5 pm" is.
@@ -154,27 +158,28 @@ const patternsOf = ofWords((words: LanguageWords): Patterns => {
     dayMonth: wholeWords(String.raw`${day}${of}[\s/-]*${month}(?:[,\s/-]*${of.trim()}\s*${year})?`),
     monthDay: wholeWords(String.raw`${month}\s*${day}${through}(?:\s*,?\s*${year})?`),
     monthYear: wholeWords(String.raw`${month}${of}\s*,?\s*${year}`),
-    range: new RegExp(
-      String.raw`(?<!\d)\d{1,2}(?:${anyWord([...words.ordinals, '.'])})?\s*(?:[-/&]|to|or|bis|and|und|oder|auf(?: den)?|au|ou|et|al?|[oy])\s*$`,
-      'u',
-    ),
     weekday: wholeWords(String.raw`(${anyWord(words.weekdays.flat())})\.?`),
     month: new Map(months),
   }
 })
 
-const withMonth: Finder = (text, words, reference) => {
-  const { dayMonth, monthDay, monthYear, range, month } = patternsOf(words)
+const withMonth: Finder = (text, words, reference, { context }) => {
+  const { dayMonth, monthDay, monthYear, month } = patternsOf(words)
   const named = (day: string, name: string, digits: string | undefined): ValueReading<number> => {
     const [m, d] = [month.get(name)!, Number(day)]
     if (digits === undefined) return reference === undefined ? { value: null } : known(nearest(m, d, reference))
     const year = yearOf(digits.replace("'", ''), reference)
     return year === undefined ? { value: null } : known(dayOf(year, m, d))
   }
-  const one = all(text, dayMonth, ([, day, name, year]) => named(day!, name!, year))
+  const yearless = new Set<number>()
+  const one = all(text, dayMonth, ({ index, 1: day, 2: name, 3: year }) => {
+    if (year === undefined) yearless.add(index)
+    return named(day!, name!, year)
+  })
   let rest = text
   for (const { start, end } of one) rest = blanked(rest, start, end)
-  const other = all(rest, monthDay, ([, name, day, others, year]) => {
+  const other = all(rest, monthDay, ({ index, 1: name, 2: day, 3: others, 4: year }) => {
+    if (year === undefined) yearless.add(index)
     const reading = named(day!, name!, year)
     return others !== undefined && reading.value !== null ? unsure(reading.value) : reading
   })
@@ -185,17 +190,13 @@ const withMonth: Finder = (text, words, reference) => {
     const first = year === undefined ? undefined : dayOf(year, month.get(name!)!, 1)
     return first === undefined ? { value: null } : unsure(first)
   })
-  const found = [...one, ...other, ...months]
-  // "3 to 5 March" is no one day.
-  return found.map((one) => {
-    const { value, guess } = one.reading
-    if (!range.test(rest.slice(0, one.start))) return one
-    return { ...one, reading: value === null ? { value, guess } : unsure(value) }
-  })
+  return [...one, ...other, ...months].map((found) =>
+    yearless.has(found.start) ? besides('yearless', text, found, words, context) : found,
+  )
 }
 
-function weekdays(text: string, words: LanguageWords): { weekday: number; start: number; end: number }[] {
-  return [...text.matchAll(patternsOf(words).weekday)].flatMap((match) => {
+function weekdays(rest: string, text: string, words: LanguageWords): { weekday: number; start: number; end: number }[] {
+  return [...rest.matchAll(patternsOf(words).weekday)].flatMap((match) => {
     const weekday = words.weekdays.findIndex((names) => names.includes(match[1]!))
     // Two letters are a day of the week only with their point or beside a number.
     if (match[1]!.length < 3 && !/^\.|^,? *\d/.test(text.slice(match.index + 2))) return []
@@ -222,8 +223,7 @@ const relativeOf = ofWords(({ weekdays, days, coming, next, last, now, ahead, ag
       return { before, behind, head: wholeWords(`${before}$`, 'u'), tail: wholeWords(`^${behind}`, 'u') }
     })
   return {
-    // "la mañana" is the morning.
-    named: wholeWords(String.raw`(?<!\bla )(${anyWord(Object.keys(days))})`),
+    named: wholeWords(`(${anyWord(Object.keys(days))})`),
     coming: ofWeek(coming),
     next: ofWeek(next),
     last: ofWeek(last),
@@ -233,13 +233,16 @@ const relativeOf = ofWords(({ weekdays, days, coming, next, last, now, ahead, ag
   }
 })
 
+/** Part of a day, and not the next one. */
+const MORNING = /(?<!\p{L})(?:(?:la|esta|cada) manana|(?:am|der|den|dem|guten|jeden|diesen|heute|gestern) morgen)$/u
+
 const fromToday: Finder = (text, words, reference, { language, context }) => {
   const found: FoundReading<number>[] = []
   let rest = text
-  const take = (ones: FoundReading<number>[]) => {
+  const take = (ones: FoundReading<number>[], kind: 'day' | 'weekday' = 'day') => {
     for (const one of ones) {
       if (rest.slice(one.start, one.end).trim() === '') continue
-      found.push(one)
+      found.push(besides(kind, text, one, words, context))
       rest = blanked(rest, one.start, one.end)
     }
   }
@@ -257,12 +260,14 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
           ),
         )
       }),
+      'weekday',
     )
   weekday(patterns.coming, (w, today) => sure(coming(w, today)))
   // Some mean the one of this week, if it is yet to come, some that of the next.
   weekday(patterns.next, (w, today) => (w > weekdayOf(today) ? unsure : sure)(coming(w, today)))
   weekday(patterns.last, (w, today) => (w < weekdayOf(today) && words.next.length > 0 ? unsure : sure)(gone(w, today)))
-  weekday(patterns.now, (w, today) => sure(today - weekdayOf(today) + w))
+  // "this Monday", on a Tuesday, may be yet to come.
+  weekday(patterns.now, (w, today) => (w < weekdayOf(today) ? unsure : sure)(today - weekdayOf(today) + w))
   const { amounts } = amountsIn(rest, language, context)
   const numbers = quantities(rest, language, context)
   // "2 or 3 days ago", "2 weeks and 3 days ago".
@@ -289,7 +294,14 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
     }
   }
   // "a week from today" is not today.
-  take(all(rest, patterns.named, ([, name]) => from((today) => sure(today + words.days[name!]!))))
+  const before = context.beside?.before ?? ''
+  take(
+    all(rest, patterns.named, ({ index, 1: name }) =>
+      MORNING.test(`${before}${text.slice(0, index)}${name}`)
+        ? undefined
+        : from((today) => sure(today + words.days[name!]!)),
+    ),
+  )
   return found
 }
 

@@ -5,6 +5,10 @@ import type { LanguageName } from './words/index.js'
 
 const ISO = /^(\d{4}-\d{2}-\d{2})[t ](\d{2}:\d{2}(?::\d{2})?)(?:[.,]\d+)? ?(z|[+-]\d{2}:?\d{2})?$/
 
+const MIDNIGHT = /(?<!\d)0?0(?:[:.h]| ?uhr| h)|12(?::00)* ?a\.?m/u
+const ZONE_UNKNOWN =
+  /(?<!\p{L})(?:(?:ist|bst|aest|aedt|jst|pacific|eastern|central|mountain|\p{L}+ time)(?!\p{L})|[ecmp]t(?= ?$|[.,;)]))/u
+
 /** ISO 8601, with an offset where one is said. */
 export function datetimeIn(
   text: string,
@@ -14,7 +18,7 @@ export function datetimeIn(
   const iso = ISO.exec(text)
   const [day, clock, beside] = iso ? [iso[1]!, iso[2]!, iso[3] ?? ''] : [text, undefined, undefined]
   const date = dateIn(day, language, context)
-  const time = timeIn(clock ?? date?.rest ?? text, language)
+  const time = timeIn(clock ?? (date ? date.rest + (/ ?tonight/.exec(text) ?? '') : text), language, context)
   if (!date) return time && { value: null }
   const likely = date.reading.value ?? date.reading.guess
   if (likely === undefined) return { value: null }
@@ -22,5 +26,9 @@ export function datetimeIn(
   // Midnight is a guess where no time is said.
   if (there === undefined) return unsure(`${likely}T00:00:00`)
   const whole = `${likely}T${there}${there.length === 5 ? ':00' : ''}${zoneIn(beside ?? time!.rest)}`
-  return date.reading.value === null || time!.reading.value === null ? unsure(whole) : sure(whole)
+  // A day has two midnights, and ET an hour more in summer.
+  const isOpen =
+    (there.startsWith('00:00') && !MIDNIGHT.test(text)) ||
+    ZONE_UNKNOWN.test(time!.rest + (context.beside?.behind ?? ''))
+  return date.reading.value === null || time!.reading.value === null || isOpen ? unsure(whole) : sure(whole)
 }

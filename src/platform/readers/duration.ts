@@ -1,6 +1,7 @@
-import { amountsIn } from './amounts.js'
+import { amountsIn, BETWEEN_AMOUNTS } from './amounts.js'
+import { besides } from './beside.js'
 import { type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
-import type { LanguageName, TimeUnit } from './words/index.js'
+import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
 /** Of seconds those below a month, of months those above: what lies between has no fixed length. */
 const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400, weeks: 604_800 } as const
@@ -40,7 +41,11 @@ export function durationIn(
   // "2 hours or 3 hours", "2 to 3 hours": not one length. "-2 hours": none, but a difference or a dash before one.
   const doubt =
     rest || parts.size < amounts.length || amounts.some(({ count }) => count.value === null || count.value < 0)
-  return doubt && reading.value !== null ? unsure(reading.value) : reading
+  // "30 min to 1 hour", "2 hours (120 minutes)"
+  const apart = amounts.some(({ start }, i) => i > 0 && !BETWEEN_AMOUNTS.test(text.slice(amounts[i - 1]!.end, start)))
+  const whole = { reading, start: amounts[0]!.start, end: amounts.at(-1)!.end }
+  const { value, guess } = besides('duration', text, whole, LANGUAGES[language], context).reading
+  return value !== null && (doubt || apart) ? unsure(value) : { value, ...(guess !== undefined && { guess }) }
 }
 
 const CLOCK_UNITS = ['hours', 'minutes', 'seconds'] as const

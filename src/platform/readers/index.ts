@@ -5,7 +5,7 @@ import { durationIn } from './duration.js'
 import { languageOf } from './language.js'
 import { quantities } from './quantities.js'
 import { agreedReading, type ReaderContext, unsure, type ValueReading } from './reading.js'
-import { plain } from './text.js'
+import { plain, plainPlaces } from './text.js'
 import { timeIn } from './time.js'
 import { inUnitOf } from './units.js'
 import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
@@ -22,17 +22,30 @@ export type ValueType =
 
 /** A value is a few words: more is not looked through. */
 const LONGEST = 400
+/** `12M` of people, or of metres; `$12M` is read. */
+const SCALED =
+  /(?<!(?:[$€£¥]|EUR|USD|GBP|CHF) ?-?[\d.,]*)\d ?[MB](?! ?(?:[$€£¥]|EUR|USD|GBP|CHF)|[\p{L}\d])|\d ?T(?![\p{L}\d])/u
 
 export function readValue(wanted: ValueType, text: string, context: ReaderContext = {}): ValueReading {
   if (text.length > LONGEST) return { value: null }
   const cleaned = plain(text)
   const first = context.language ?? languageOf(context)
-  const own = first && readIn(wanted, cleaned, first, context)
-  if (own) return own
+  const known = { ...context, ...(context.beside && { beside: lineOf(context.beside) }) }
+  const own = first && first !== 'other' ? readIn(wanted, cleaned, first, known) : undefined
   // Another language's words may stand in the text; where several read it, they must agree.
   const others = (Object.keys(LANGUAGES) as LanguageName[]).filter((language) => language !== first)
-  const readings = others.flatMap((language) => readIn(wanted, cleaned, language, context) ?? [])
-  return agreedReading(readings) ?? { value: null }
+  const readings = own ? [own] : others.flatMap((language) => readIn(wanted, cleaned, language, known) ?? [])
+  const reading = agreedReading(readings) ?? { value: null }
+  const isOpen = wanted.type === 'number' && wanted.unit === undefined && SCALED.test(text)
+  // "once" is eleven in Spanish alone, and "vinte e cinco" no five.
+  const isForeign = !own && first !== undefined && /^(?:number|duration)$/.test(wanted.type) && !/\d/.test(cleaned)
+  return (isOpen || isForeign) && reading.value !== null ? unsure(reading.value) : reading
+}
+
+/** Of the same line, or cell of a table. */
+function lineOf({ before, behind }: NonNullable<ReaderContext['beside']>) {
+  const [left, right] = [before.split(/[\n\t|]/).at(-1)!, behind.split(/[\n\t|]/)[0]!]
+  return { before: plainPlaces(left, 0, left.length).plain, behind: plainPlaces(right, 0, right.length).plain }
 }
 
 function readIn(
@@ -45,7 +58,7 @@ function readIn(
     case 'date':
       return dateIn(text, language, context)?.reading
     case 'time':
-      return timeIn(text, language)?.reading
+      return timeIn(text, language, context)?.reading
     case 'datetime':
       return datetimeIn(text, language, context)
     case 'duration': {
@@ -58,7 +71,7 @@ function readIn(
       if (!reading) return undefined
       const { start, end } = found[0]!
       const { before = '', behind = '' } = context.beside ?? {}
-      const [left, right] = [before.toLowerCase() + text.slice(0, start), text.slice(end) + behind.toLowerCase()]
+      const [left, right] = [before + text.slice(0, start), text.slice(end) + behind]
       return rounded(inUnitOf(reading, left, right, wanted.unit), wanted)
     }
   }

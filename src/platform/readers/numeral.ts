@@ -19,6 +19,8 @@ export function numeral(text: string, mark: DecimalMark | undefined): ValueReadi
   const reading = (whole: string, part?: string) => {
     const value = scaled(whole, part)
     if (value === undefined) return undefined
+    // What begins with zeros is a name or a telephone's.
+    if (part === undefined && /^0\d\d/.test(whole)) return unsure(value)
     // Longer than a number can tell apart: another one than the text says.
     return exponent === undefined && Number.isInteger(value) && !Number.isSafeInteger(value)
       ? unsure(value)

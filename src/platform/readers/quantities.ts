@@ -2,7 +2,7 @@
 import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
 import { sure, unsure } from './reading.js'
-import { anyWord, FRACTION, ofWords } from './text.js'
+import { anyWord, FRACTION, fraction, fractionIn, moreIn, ofWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 export function quantities(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
@@ -11,43 +11,89 @@ export function quantities(text: string, language: LanguageName, context: Reader
     ({ start, end }) => !digits.some((one) => one.start < end && start < one.end),
   )
   const all = [...digits, ...words].sort((a, b) => a.start - b.start)
-  const whole = all.map((one) => withWords(text, one, LANGUAGES[language]))
-  return whole.filter((one, i) => i === 0 || one.start >= whole[i - 1]!.end)
+  const whole = all.map((one) => withWords(text, one, LANGUAGES[language], context))
+  // "three quarters" lies within "three quarters of a million".
+  return whole.filter(
+    ({ start, end }, i) =>
+      !whole.some(
+        (other, j) =>
+          (other.start < start && start < other.end) ||
+          (other.start === start && (other.end > end || (other.end === end && j < i))),
+      ),
+  )
 }
 
-const aroundOf = ofWords(({ minus, half, scales }) => ({
-  minus: new RegExp(String.raw`(?<![\p{L}\d])(?<!\d\s?)${anyWord(minus)}\s$`, 'u'),
-  halfOf: new RegExp(String.raw`(?<![\p{L}\d])${anyWord(half.one)}(?:\s|(?<=-))$`, 'u'),
-  scaleFirst: new RegExp(String.raw`^${anyWord(Object.keys(scales))}(?!\p{L})`, 'u'),
-  more: new RegExp(String.raw`\s${anyWord(half.more)}(?!\p{L})`, 'uy'),
-}))
+const aroundOf = ofWords((words) => {
+  const { minus, parts, partOf, articles, bare } = words
+  const [part, scale] = [fractionIn(words), anyWord(Object.keys(scalesOf(words)))]
+  return {
+    minus: new RegExp(String.raw`(?<![\p{L}\d])(?<!\d\s?)${anyWord(minus)}\s$`, 'u'),
+    partBefore: new RegExp(String.raw`(?<![\p{L}\d])${part}(?:[\s-]|\s${anyWord(partOf)}\s)$`, 'u'),
+    article: new RegExp(String.raw`(?<!\p{L})${anyWord(articles)}\s$`, 'u'),
+    scaleFirst: new RegExp(String.raw`^${scale}(?!\p{L})`, 'u'),
+    bare: new RegExp(String.raw`^${anyWord(bare)}(?!\p{L})`, 'u'),
+    scaleLast: new RegExp(`${scale}$`, 'u'),
+    more: moreIn(words),
+    part: new RegExp(String.raw`[\s-](${anyWord(Object.keys(parts))})(?!\p{L})`, 'uy'),
+  }
+})
 
-/** `minus five`, `half a million`, `two and a half`. */
-function withWords(text: string, { reading, start, end }: FoundReading<number>, words: LanguageWords) {
-  const { minus, halfOf, scaleFirst, more } = aroundOf(words)
-  let [from, to, added, factor] = [start, end, 0, 1]
-  const half = scaleFirst.test(text.slice(start, end)) ? halfOf.exec(text.slice(0, start)) : null
-  if (half) [from, factor] = [half.index, 0.5]
-  more.lastIndex = end
-  if (more.test(text)) {
-    added = 0.5
+/** `minus five`, `three quarters`, `half a million`, `two and a half`. */
+function withWords(text: string, found: FoundReading<number>, words: LanguageWords, { beside }: ReaderContext) {
+  const { minus, partBefore, article, scaleFirst, bare, scaleLast, more, part } = aroundOf(words)
+  const { reading, start, end } = found
+  const said = text.slice(start, end)
+  let [from, to, added, factor, divisor, isSure] = [start, end, 0, 1, 1, true]
+  if (scaleFirst.test(said)) {
+    const before = (beside?.before ?? '') + text.slice(0, start)
+    const share = partBefore.exec(text.slice(0, start))
+    if (share) factor = fraction(share, words)
+    // "several thousand", "millions"
+    else isSure = bare.test(said) ? !VAGUE.test(before) : article.test(before)
+    from = share?.index ?? article.exec(text.slice(0, start))?.index ?? start
+  }
+  more.lastIndex = part.lastIndex = end
+  const share = more.exec(text)
+  const name = /^\D/.test(said) ? part.exec(text)?.[1] : undefined
+  if (share) {
+    added = fraction(share, words)
     to = more.lastIndex
     const scale = scaleAt(text, to, words)
+    const last = scaleLast.exec(said)
     if (scale) [factor, to] = [scale.value, scale.end]
+    // "a million and a half"
+    else if (last) added *= scalesOf(words)[last[0]]!
+  } else if (name !== undefined && reading.value !== null) {
+    const parts = Math.abs(words.parts[name]!)
+    divisor = parts
+    to = part.lastIndex
+    // Two quarters are half a year, and cuartos are rooms.
+    isSure &&= words.parts[name]! > 0 && reading.value < parts && (parts % reading.value > 0 || reading.value === 1)
   }
+  isSure &&= !(
+    OF.test((beside?.before ?? '') + text.slice(0, from)) || POINT.test(text.slice(to) + (beside?.behind ?? ''))
+  )
   const sign = minus.exec(text.slice(0, from))
   if (sign) [from, factor] = [sign.index, -factor]
   const { value, guess } = reading
-  const told = (number: number) => (factor === 1 ? number + added : product(number + added, factor))
-  if (value !== null) return { reading: sure(told(value)), start: from, end: to }
+  const told = (number: number) =>
+    factor === 1 ? (number + added) / divisor : product((number + added) / divisor, factor)
+  if (value !== null) return { reading: (isSure ? sure : unsure)(told(value)), start: from, end: to }
   return { reading: guess === undefined ? reading : unsure(told(guess)), start: from, end: to }
 }
+
+/** No count: `ein paar hundert`. */
+const VAGUE = /(?:paar|einige|mehrere|viele|quelques|plusieurs|vari[oa]s|algun[oa]s|un[oa]s|few|several|many) $/
+
+/** `three point five`, `half of 50`. */
+const OF = /(?:point|komma|virgule|coma|oh|double|triple|(?:half|third|thirds|quarter|quarters) of) $/
+const POINT = /^ (?:point|komma|virgule|coma) \p{L}/u
 
 const MONEY = `(?:[a-z]{0,3}[$€£¥]|[a-z]{3}(?![a-z]))`
 /** `.5`, which no sentence ends before. */
 const POINT_FIRST = String.raw`(?<=^|[\s($€£¥+-])\.\d+(?![.,']?\d)`
 const SIGNED = new RegExp(
-  String.raw`(?<![\d:⁄])(?:(?<=^|[\s(])([-+]) ?(?:${MONEY} ?)?|(?<=[$€£¥] ?)([-+]))?(${NUMERAL}|${POINT_FIRST})(?![:⁄])`,
+  String.raw`(?<![\d:⁄^])(?:(?<=^|[\s(])([-+] ?)(?:${MONEY} ?)?|(?<=[$€£¥] ?)([-+]))?(${NUMERAL}|${POINT_FIRST})(?![:⁄^\d])`,
   'gu',
 )
 /** Of money alone: `$1.2M`, `3 k€`. */
@@ -57,40 +103,64 @@ const OF_MONEY: ReadonlyMap<string, number> = new Map([
   ['mm', 1e6],
   ['b', 1e9],
 ])
-const MONEY_BEHIND = /\s?(k|mm?|b)(?:(?= ?[$€£¥])|(?![\p{L}\d]))/uy
+const CODE = '(?:eur|usd|gbp|chf)'
+export const MONEY_NEXT = new RegExp(String.raw`^ ?(?:[$€£¥]|${CODE}(?!\p{L}))`, 'u')
+const MONEY_BEHIND = new RegExp(String.raw`\s?(k|mm?|b)(?:(?= ?[$€£¥])|(?=${CODE}(?!\p{L}))|(?![\p{L}\d]))`, 'uy')
+export const IS_MONEY = new RegExp(String.raw`(?:[$€£¥]|(?<!\p{L})${CODE})\s?[-+]?$`, 'u')
+/** Right behind another letter it is a part of a name: `A4`. */
+const STUCK = new RegExp(String.raw`(?<!(?<!\p{L})(?:${CODE}|rs|kr|no|nr|n|x)|\d\p{L}{1,3})(?<=\p{L})$`, 'u')
+/** Behind a number: how large it is, or whether it is a part, is another question. `5-10k`, `3/4`, `10 grand`. */
+const OPEN =
+  /^ ?(?:(?:mil|mill|grand|teur|t€)(?!\p{L})|(?:-|to|bis|a|or|oder|ou) ?[$€£]?\d[\d.,]* ?(?:k|mn|bn|mio|mrd|thousand|tausend|mil|mill\p{L}+)(?!\p{L}))|^\/[2348](?![\d/])|^-(?= )|^ ?-$/u
 /** Accounts write what is owed in brackets. */
 const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
 
 function inDigits(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
   const mark = decimalMark(context, language)
+  const { before = '', behind = '' } = context.beside ?? {}
   const found: FoundReading<number>[] = []
   for (const match of text.matchAll(SIGNED)) {
     const [all, outer, inner, digits] = match
-    const sign = outer ?? inner
-    const reading = numeral(digits!, mark)
+    const last = match.index + all.length
+    const first = last - digits!.length
+    const left = before + text.slice(0, match.index)
+    // `5 m2` is no 2.
+    if (/^[23]$/.test(digits!) && /\d ?[cdk]?m$/.test(left)) continue
+    // `1.234,-` says which mark is which.
+    const even = /^[.,](?=--?(?!\d))/.exec(text.slice(last) + behind)?.[0] as DecimalMark | undefined
+    const reading = numeral(digits!, even ?? mark)
     if (!reading) {
       // Blanks between numbers look like those between thousands: "100.5 101.5".
-      if (digits!.includes(' ')) found.push(...oneByOne(digits!, match.index + all.length - digits!.length, mark))
+      if (digits!.includes(' ')) found.push(...oneByOne(digits!, first, mark))
       continue
     }
-    let end = match.index + all.length
-    let factor = sign === '-' || (text[end] === ')' && OPENED.test(text.slice(0, match.index))) ? -1 : 1
+    // "2 - 3" is a range, "Tea - 3.50" a price, and "- 3 eggs" an item of a list.
+    const spaced = outer === '- '
+    const isRange = spaced && /[\d%€$£] ?$/.test(left)
+    let end = last
+    const inBrackets = text[end] === ')' && OPENED.test(text.slice(0, match.index))
+    const isOwed = inBrackets && /[.,$€£¥]/.test(digits! + OPENED.exec(text.slice(0, match.index))![0])
+    let factor = isOwed || (!spaced && (outer ?? inner)?.[0] === '-') ? -1 : 1
     for (let scale = scaleAt(text, end, LANGUAGES[language]); scale; scale = scaleAt(text, end, LANGUAGES[language])) {
       factor *= scale.value
       end = scale.end
     }
-    const isMoney = /[$€£¥]\s?[-+]?$/.test(text.slice(0, match.index + all.length - digits!.length))
     MONEY_BEHIND.lastIndex = end
     const short = Math.abs(factor) === 1 ? MONEY_BEHIND.exec(text) : null
-    if (short && (isMoney || /^ ?[$€£¥]/.test(text.slice(MONEY_BEHIND.lastIndex)))) {
+    if (short && (IS_MONEY.test(text.slice(0, first)) || MONEY_NEXT.test(text.slice(MONEY_BEHIND.lastIndex)))) {
       factor *= OF_MONEY.get(short[1]!)!
       end = MONEY_BEHIND.lastIndex
     }
-    const times = (value: number | null | undefined) => (typeof value === 'number' ? product(value, factor) : null)
-    const { value, guess } = reading
+    const isOpen =
+      (spaced && !isRange) ||
+      (inBrackets && !isOwed) ||
+      (outer === undefined && STUCK.test(left)) ||
+      (/^[2348]$/.test(digits!) && /(?<![\d/])[1-7]\/$/.test(left)) ||
+      OPEN.test(text.slice(end) + behind)
+    const likely = reading.value ?? reading.guess!
     found.push({
-      reading: value === null ? { value, guess: times(guess)! } : sure(times(value)!),
-      start: match.index,
+      reading: (isOpen || reading.value === null ? unsure : sure)(product(likely, factor)),
+      start: isRange ? match.index + 2 : match.index,
       end,
     })
   }
@@ -109,24 +179,33 @@ function oneByOne(digits: string, from: number, mark: DecimalMark | undefined): 
 const product = (value: number, factor: number) =>
   Math.abs(factor) === 1 ? value * factor || 0 : Number((value * factor).toPrecision(15))
 
-const scaleOf = ofWords(({ scales }) => new RegExp(String.raw`\s?(${anyWord(Object.keys(scales))})(?![\p{L}\d])`, 'uy'))
+/** Of other languages too, where it says the same in all. */
+const SCALES: Readonly<Record<string, number>> = {
+  ...{ mln: 1e6, mio: 1e6, mrd: 1e9, mld: 1e9, bln: 1e9, lakh: 1e5, lakhs: 1e5, crore: 1e7, crores: 1e7 },
+  ...{ mila: 1e3, milione: 1e6, milioni: 1e6, miliardo: 1e9, miliardi: 1e9, milhao: 1e6, milhoes: 1e6, bilhoes: 1e9 },
+  ...{ duizend: 1e3, miljoen: 1e6, miljard: 1e9 },
+}
+const scalesOf = ofWords(({ scales }) => ({ ...SCALES, ...scales }))
+const scaleOf = ofWords((words) => {
+  return new RegExp(String.raw`\s?(${anyWord(Object.keys(scalesOf(words)))})(?![\p{L}\d])`, 'uy')
+})
 
 function scaleAt(text: string, from: number, words: LanguageWords): { value: number; end: number } | undefined {
   const scale = scaleOf(words)
   scale.lastIndex = from
   const found = scale.exec(text)
-  return found ? { value: words.scales[found[1]!]!, end: scale.lastIndex } : undefined
+  return found ? { value: scalesOf(words)[found[1]!]!, end: scale.lastIndex } : undefined
 }
 
 function withFraction(text: string, found: FoundReading<number>[]): FoundReading<number>[] {
-  const match = FRACTION.exec(text)
-  if (!match) return found
-  const [all, above, below] = match
-  const before = found.findIndex(({ end }) => text.slice(end, match.index).trim() === '' && end <= match.index)
-  const whole = found[before]
-  const value = (whole?.reading.value ?? 0) + Number(above) / Number(below)
-  const one = { reading: sure(value), start: whole?.start ?? match.index, end: match.index + all.length }
-  return [...found.filter((_, i) => i !== before), one]
+  let numbers = found
+  for (const { 0: all, 1: above, 2: below, index } of text.matchAll(FRACTION)) {
+    const whole = numbers.find(({ end }) => end <= index && text.slice(end, index).trim() === '')
+    const value = (whole?.reading.value ?? 0) + Number(above) / Number(below)
+    const one = { reading: sure(value), start: whole?.start ?? index, end: index + all.length }
+    numbers = [...numbers.filter((other) => other !== whole), one]
+  }
+  return numbers
 }
 
 /** Parts of number words, longest first, for words that are written together. */
@@ -134,6 +213,9 @@ const splitterOf = ofWords(({ numbers, scales, and }) => {
   const long = Object.keys(scales).filter((scale) => scale.length > 2)
   return new RegExp(`(${anyWord([...Object.keys(numbers), ...long, ...and, '-'])})`, 'uy')
 })
+
+/** The dash of `two-thirds`. */
+const partBehind = ofWords(({ parts }) => new RegExp(`-(?=${anyWord(Object.keys(parts))}(?!\\p{L}))`, 'gu'))
 
 function partsOf(token: string, words: LanguageWords): string[] | undefined {
   const splitter = splitterOf(words)
@@ -156,9 +238,11 @@ function inWords(text: string, words: LanguageWords): FoundReading<number>[] {
     while (run && run.parts.length > 0 && words.and.includes(run.parts.at(-1)!)) run.parts.pop()
     const value = run && numberOf(run.parts, words)
     if (run && value !== undefined) found.push({ reading: sure(value), start: run.start, end: run.end })
+    // "nineteen eighty-four", "one two three"
+    else if (run && run.parts.length > 1) found.push({ reading: { value: null }, start: run.start, end: run.end })
     run = undefined
   }
-  for (const match of text.matchAll(/\p{L}+(?:-\p{L}+)*/gu)) {
+  for (const match of text.replace(partBehind(words), ' ').matchAll(/\p{L}+(?:-\p{L}+)*/gu)) {
     const [token] = match
     const parts = partsOf(token, words)
     const end = match.index + token.length
@@ -192,7 +276,7 @@ function numberOf(
       const joined = unitsFirst === true && and.includes(parts[i - 1] ?? '') && current % 100 < 10
       const room =
         value < 10
-          ? current % 10 === 0
+          ? current % (Number.isInteger(value) ? 10 : 1) === 0
           : value < 20
             ? current % 20 === 0
             : value < 100

@@ -170,6 +170,9 @@ describe('units', () => {
       ['68°F', '°C', 68],
       ['2 gallons', 'l', 2],
       ['5 pour cent', 'kg', 5],
+      ['5 tbsp', 'ml', 5],
+      ['50 m²', 'm', 50],
+      ['100 pesos', 'USD', 100],
     ] as const) {
       expect([text, read(text, unit)]).toEqual([text, { value: null, guess }])
     }
@@ -178,6 +181,8 @@ describe('units', () => {
     expect(read('20 °C', 'C')).toEqual({ value: 20 })
     expect(read('5 per cent', '%')).toEqual({ value: 5 })
     expect(read('50 mph', 'km/h')).toEqual({ value: 80.4672 })
+    expect(read('90 minutes', 'hours')).toEqual({ value: 1.5 })
+    expect(read('in 5', 'cm')).toEqual({ value: 5 })
     expect(read('10 m/s', 'km/h')).toEqual({ value: 36 })
   })
 
@@ -208,6 +213,69 @@ describe('durations', () => {
   it('are guesses between days and months', () => {
     expect(read('3 months', 'days')).toEqual({ value: null, guess: 91.310625 })
     expect(read('30 days', 'months').value).toBeNull()
+  })
+})
+
+describe('a part of what is said is not taken for the whole', () => {
+  // Read in its language; null: a guess at most.
+  const said: readonly (readonly ['number' | 'duration' | 'time' | 'date' | 'datetime', string, string, unknown])[] = [
+    ['number', 'en', 'three quarters', 0.75],
+    ['number', 'en', 'three quarters of a million', 750000],
+    ['number', 'en', 'a million and a half', 1500000],
+    ['number', 'en', 'several thousand', null],
+    ['number', 'en', 'three point five', null],
+    ['number', 'en', 'Tea - 3.50', null],
+    ['number', 'en', '10²', null],
+    ['number', 'en', '1⅞', 1.875],
+    ['number', 'en', '0123456', null],
+    ['number', 'en', '12M users', null],
+    ['number', 'en', '1.5m USD', 1500000],
+    ['number', 'en', '12:30', null],
+    ['number', 'en', 'A4', null],
+    ['number', 'en', '5 euros 50', null],
+    ['number', 'de', 'zweieinhalb Millionen', 2500000],
+    ['number', 'de', '2 Billionen', 2e12],
+    ['number', 'de', '3 mln', 3000000],
+    ['number', 'fr', 'trois quarts', 0.75],
+    ['number', 'es', 'un cuarto de millón', 250000],
+    ['duration', 'fr', 'une heure et quart', 4500],
+    ['duration', 'en', '1h 20', 4800],
+    ['duration', 'en', 'three quarters of an hour', 2700],
+    ['duration', 'en', '30 min to 1 hour', null],
+    ['duration', 'de', 'eine Dreiviertelstunde', 2700],
+    ['duration', 'es', 'dos horas menos cuarto', null],
+    ['time', 'fr', 'midi et demi', '12:30'],
+    ['time', 'fr', 'midi moins dix', null],
+    ['time', 'fr', 'cet après-midi', null],
+    ['time', 'en', '9-11 am', null],
+    ['time', 'en', 'half past noon', '12:30'],
+    ['time', 'de', '8 bis 10 Uhr', null],
+    ['time', 'de', '8:30 Uhr abends', '20:30'],
+    ['date', 'en', 'March 4, 26', '2026-03-04'],
+    ['date', 'en', 'March 4 and 5', null],
+    ['date', 'en', '26-03-04', null],
+    ['date', 'en', 'a week tomorrow', null],
+    ['date', 'en', 'the day after March 4, 2026', null],
+    ['date', 'de', 'Mo, 4. März 2026', null],
+    ['date', 'de', 'guten Morgen', null],
+    ['date', 'fr', 'entre le 4 et le 6 mars 2026', null],
+    ['date', 'fr', 'dans 3 jours ouvrés', null],
+    ['datetime', 'en', 'March 4, 2026 at midnight', null],
+    ['datetime', 'en', 'tomorrow evening at 8:00', null],
+    ['datetime', 'en', 'March 4, 2026 3 pm ET', null],
+  ]
+  it.each(said)('%s, %s: %s', (type, language, text, value) => {
+    const context = { reference: REFERENCE, language: language as LanguageName }
+    expect(readValue({ type } as { type: 'date' }, text, context).value).toBe(value)
+  })
+
+  it('nor where the rest stands beside it, on the same line', () => {
+    const read = (type: 'time' | 'duration', text: string, before: string, behind = '') =>
+      readValue({ type } as { type: 'time' }, text, { language: 'en', beside: { before, behind } }).value
+    expect(read('time', '11 am', 'from 9 to ')).toBeNull()
+    expect(read('time', '11 am', 'from 9 to\n')).toBe('11:00')
+    expect(read('duration', '3 hours', '2-')).toBeNull()
+    expect(read('duration', '2 hours', '', ' less 10 minutes')).toBeNull()
   })
 })
 

@@ -16,7 +16,7 @@ export interface ReaderContext {
   readonly language?: LanguageName
   /** Around what is read: how other numbers and dates are written there settles how this one is. */
   readonly around?: string
-  /** Right before it and behind it: a number's unit may stand there. */
+  /** Right before it and behind it: a number's unit may stand there, or what it is a part of. */
   readonly beside?: { readonly before: string; readonly behind: string }
 }
 

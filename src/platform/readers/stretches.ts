@@ -1,10 +1,10 @@
 /** Where a text says something of a kind: all that a value of it can be read from. */
 import { mayBegin, mayEnd } from '../borders.js'
 import type { Slices } from '../turns.js'
-import { amountsIn } from './amounts.js'
+import { amountsIn, BETWEEN_AMOUNTS } from './amounts.js'
 import { datesIn } from './date.js'
 import { languageOf } from './language.js'
-import { quantities } from './quantities.js'
+import { IS_MONEY, MONEY_NEXT, quantities } from './quantities.js'
 import type { ReaderContext } from './reading.js'
 import { plainPlaces, wholeWords } from './text.js'
 import { timesIn, zoneBehind } from './time.js'
@@ -36,7 +36,7 @@ export function* stretchesIn(kind: ReadableKind, text: string, context: ReaderCo
   const first = context.language ?? languageOf({ around: text, ...context })
   yield
   const all = Object.keys(LANGUAGES) as LanguageName[]
-  const own = first === undefined ? [] : yield* inLanguages(kind, text, [first], context)
+  const own = first === undefined || first === 'other' ? [] : yield* inLanguages(kind, text, [first], context)
   return own.length > 0
     ? own
     : yield* inLanguages(
@@ -92,13 +92,13 @@ function placesOf(kind: ReadableKind, text: string, language: LanguageName, cont
       text,
       as('number', quantities(text, language, context)).map((one) => signed(text, one)),
     )
-  if (kind === 'time') return as('time', timesIn(text, language))
+  if (kind === 'time') return as('time', timesIn(text, language, context))
   if (kind === 'duration')
     return [...joined(text, as('amount', amountsIn(text, language, context).amounts)), ...matches(text, LENGTH)]
   const { dates, weekdays } = datesIn(text, language, context)
   const days = [...as('date', dates), ...as('weekday', weekdays)]
   if (kind === 'date') return joined(text, days)
-  const times = timesIn(text, language).map(({ start, end }) => ({
+  const times = timesIn(text, language, context).map(({ start, end }) => ({
     part: 'time' as const,
     start,
     end: end + zoneBehind(text, end),
@@ -116,8 +116,8 @@ const MOMENT = wholeWords(String.raw`\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]
 /** Of money alone: `$5m` is not 5m. */
 function signed(text: string, { start, end, part }: Place): Place {
   if (!/[kmb]/.test(text[end - 1]!)) return { start, end, part }
-  const before = /[$€£¥]\s?$/.exec(text.slice(Math.max(0, start - 2), start))?.[0].length ?? 0
-  const behind = before > 0 ? 0 : (/^ ?[$€£¥]/.exec(text.slice(end, end + 2))?.[0].length ?? 0)
+  const before = IS_MONEY.exec(text.slice(Math.max(0, start - 5), start))?.[0].length ?? 0
+  const behind = before > 0 ? 0 : (MONEY_NEXT.exec(text.slice(end, end + 5))?.[0].length ?? 0)
   return { start: start - before, end: end + behind, part }
 }
 
@@ -132,8 +132,6 @@ function owed(text: string, numbers: ReadablePlace[]): ReadablePlace[] {
 
 /** Between a day, its date and its time: `Monday, 4 March at 5 pm`, `el 4 de marzo a las 15:30`. */
 const BETWEEN = /^[,.]? ?(?:\p{L}{1,4} ){0,2}$/u
-/** `2 hours and 30 minutes`. */
-const BETWEEN_AMOUNTS = /^,? ?(?:(?:and|und|et|y) )?$/u
 
 /** Neighbours that say one thing together are one. */
 function joined(text: string, places: Place[]): ReadablePlace[] {

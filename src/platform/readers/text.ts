@@ -4,17 +4,26 @@ import type { LanguageWords } from './words/index.js'
 
 /** Lower case, without accents, one kind of blank, apostrophe and dash; no longer than it must be. */
 export function plain(text: string): string {
-  return text
-    .replace(/[½¼¾⅓⅔⅛]/g, ' $&')
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .toLowerCase()
-    .replaceAll('ß', 'ss')
-    .replace(/[’‘ʼ`´]/g, "'")
-    .replace(/[−‐‑‒–—]/g, '-')
-    .replace(/[\s\u200B-\u200F\u202A-\u202E\u2060\uFEFF]+/g, ' ')
-    .replace(/^ | ?[.,;!?]* ?$/g, '')
+  return (
+    text
+      .replace(/[¼-¾⅐-⅞]/g, ' $&')
+      // Raised digits are no part of the number before them.
+      .replace(/[²³¹⁰⁴-⁹]+/g, '^$&')
+      .normalize('NFKD')
+      .replace(/\p{M}+/gu, '')
+      .toLowerCase()
+      .replaceAll('ß', 'ss')
+      .replace(/[’‘ʼ`´]/g, "'")
+      .replace(/[−‐‑‒–—]/g, '-')
+      .replace(/[\s\u200B-\u200F\u202A-\u202E\u2060\uFEFF]+/g, ' ')
+      .replace(MIXED, mixed)
+      .replace(/^ | ?[.,;!?]* ?$/g, '')
+  )
 }
+
+/** `1 1/2`, which is no date and no ratio. */
+const MIXED = /(?<=(?<![\d.,/])\d{1,3} )(\d)\/([2-9])(?![\d/])/g
+const mixed = (all: string, above: string, below: string) => (above < below ? `${above}⁄${below}` : all)
 
 /** `plain` of a part of a text, and for each of its characters where it stands there. */
 export function plainPlaces(text: string, from: number, to: number): { plain: string; places: number[] } {
@@ -34,13 +43,13 @@ export function plainPlaces(text: string, from: number, to: number): { plain: st
     }
     at += char.length
   }
-  return { plain: made, places }
+  return { plain: made.replace(MIXED, mixed), places }
 }
 
 const BLANK = /^[\s\u200B-\u200F\u202A-\u202E\u2060\uFEFF]$/
 
 /** As `plain` writes `½`. */
-export const FRACTION = /(?<!\d)(\d)⁄([1-9])(?!\d)/
+export const FRACTION = /(?<!\d)(\d)⁄([1-9]0?)(?!\d)/g
 
 const escaped = (word: string) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
@@ -49,6 +58,18 @@ export function anyWord(words: Iterable<string>): string {
   const all = [...words].sort((a, b) => b.length - a.length)
   return all.length === 0 ? '(?!)' : `(?:${all.map(escaped).join('|')})`
 }
+
+/** `two thirds`: how many, and into how many parts. */
+export const fractionIn = ({ numbers, articles, parts }: LanguageWords): string =>
+  String.raw`(?:(${anyWord([...Object.keys(numbers), ...articles])})[\s-]?)?(${anyWord(Object.keys(parts))})`
+
+/** `and a half`, behind a number or a unit. */
+export const moreIn = (words: LanguageWords): RegExp =>
+  new RegExp(String.raw`[\s-]${anyWord(words.and)}[\s-]${fractionIn(words)}(?!\p{L})`, 'uy')
+
+/** Of the two groups of these patterns. */
+export const fraction = ([, count, part]: RegExpExecArray, { numbers, parts }: LanguageWords): number =>
+  (numbers[count ?? ''] ?? 1) / Math.abs(parts[part!]!)
 
 /** A pattern that neither begins nor ends within a word or a number. */
 export const wholeWords = (pattern: string, flags = 'gu'): RegExp =>

@@ -1,4 +1,5 @@
-import { agreedReading, type FoundReading, sure, unsure, type ValueReading } from './reading.js'
+import { besides } from './beside.js'
+import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
 import { anyWord, blanked, ofWords, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
@@ -6,20 +7,36 @@ import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.
 export function timeIn(
   text: string,
   language: LanguageName,
+  context: ReaderContext,
 ): { readonly reading: ValueReading<string>; readonly rest: string } | undefined {
-  const { times, rest } = found(text, language)
+  const { times, rest } = found(text, language, context)
   const reading = agreedReading(times.map((one) => one.reading))
   return reading && { reading, rest }
 }
 
 /** Where a text says a time of day. */
-export const timesIn = (text: string, language: LanguageName): readonly FoundReading<string>[] =>
-  found(text, language).times
+export const timesIn = (
+  text: string,
+  language: LanguageName,
+  context: ReaderContext,
+): readonly FoundReading<string>[] => found(text, language, context).times
+
+const HALVES =
+  '(?:afternoon|evening|tonight|night|nachmittags?|abends?|nachts?|mittags|apres-midi|soir|soiree|tarde|noche|sera|pomeriggio|noite|middag|avond)(?!\\p{L})'
+const HALF_DAY = new RegExp(`(?<!\\p{L})${HALVES}`, 'u')
+const NEAR_BEFORE = new RegExp(String.raw`(?<!\p{L})${HALVES},?(?: \p{L}{1,3}){0,2} $`, 'u')
+const NEAR_BEHIND = new RegExp(String.raw`^,? (?:\p{L}{1,3} ){0,2}${HALVES}`, 'u')
+
+/** Of the first half of the day, where the words beside it say the second. */
+function laterToo(reading: ValueReading<string>): ValueReading<string> {
+  const hour = Number(reading.value?.slice(0, 2) ?? 12)
+  return hour > 0 && hour < 12 ? unsure(`${hour + 12}${reading.value!.slice(2)}`) : reading
+}
 
 /** Of `p.m.`, what stands behind its first letter. */
 const HALF_SPELLED = /\. ?m\b\.?/y
 
-function found(text: string, language: LanguageName) {
+function found(text: string, language: LanguageName, context: ReaderContext) {
   let rest = text.replace(/\b([ap])\. ?m(?:\.|\b)/g, (all, half: string) => `${half}m`.padEnd(all.length))
   const times: FoundReading<string>[] = []
   for (const { pattern, read } of patternsOf(LANGUAGES[language])) {
@@ -28,11 +45,14 @@ function found(text: string, language: LanguageName) {
       HALF_SPELLED.lastIndex = end - 1
       const spelled = HALF_SPELLED.test(text)
       const one = { reading: read(match), start: match.index, end: spelled ? HALF_SPELLED.lastIndex : end }
-      times.push(one)
+      times.push(besides('time', rest, one, LANGUAGES[language], context))
       rest = blanked(rest, one.start, one.end)
     }
   }
-  return { times, rest }
+  // "tonight at 8:00", "1 Uhr mittags"
+  const { before = '', behind = '' } = context.beside ?? {}
+  const half = NEAR_BEFORE.test(before) || NEAR_BEHIND.test(behind) || HALF_DAY.test(rest)
+  return { times: half ? times.map((one) => ({ ...one, reading: laterToo(one.reading) })) : times, rest }
 }
 
 interface Pattern {
@@ -46,9 +66,13 @@ const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
   const halfOf = (said: string | undefined): Half | undefined =>
     said === undefined ? undefined : am.includes(said) ? 'am' : pm.includes(said) ? 'pm' : 'night'
   const mark = anyWord(hour)
-  const minutes = String.raw`([0-5]?\d)`
+  const minutes = String.raw`([0-5]\d|\d(?! ?\p{L}))`
   // "half past 3 pm" is not 3 pm.
-  const spokenHour = String.raw`(\d{1,2}|${anyWord(Object.keys(words.numbers))})(?:\s?${mark})?`
+  const spokenHour = String.raw`(\d{1,2}|${anyWord([...Object.keys(words.numbers), ...Object.keys(names)])})(?:\s?${mark})?`
+  const spokenOf = (name: string, from: number, said: string | undefined) =>
+    names[name] === undefined
+      ? spokenTime(words.numbers[name] ?? Number(name), from, halfOf(said))
+      : spokenTime(12, from, names[name] === '12:00' ? 'pm' : 'am')
   const fives = anyWord(Object.keys(words.numbers).filter((name) => [5, 10, 20].includes(words.numbers[name]!)))
   const patterns: Pattern[] = [
     ...Object.entries(counted).map(([phrase, sign]) => ({
@@ -57,7 +81,7 @@ const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
       ),
       read: ([, count, name, said]: RegExpExecArray) => {
         const from = sign * (words.numbers[count!] ?? Number(count))
-        const { value, guess } = spokenTime(words.numbers[name!] ?? Number(name), from, halfOf(said))
+        const { value, guess } = spokenOf(name!, from, said)
         const likely = value ?? guess
         // "ten to 3 pm" may be hours of business.
         return likely === undefined ? { value: null } : unsure(likely)
@@ -65,10 +89,10 @@ const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
     })),
     ...Object.entries(spoken).map(([phrase, from]) => ({
       pattern: wholeWords(`${phrase.replace('H', spokenHour)}${half}?`),
-      read: ([, name, said]: RegExpExecArray) => spokenTime(words.numbers[name!] ?? Number(name), from, halfOf(said)),
+      read: ([, name, said]: RegExpExecArray) => spokenOf(name!, from, said),
     })),
     {
-      pattern: wholeWords(String.raw`(\d{1,2})[:.](\d{2})(?::(\d{2})(?:[.,]\d+)?)?${half}`),
+      pattern: wholeWords(String.raw`(\d{1,2})[:.](\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s?${mark})?${half}`),
       read: ([, h, m, s, said]) => timeOf(h!, m, s, halfOf(said)),
     },
     {
@@ -79,7 +103,10 @@ const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
       pattern: wholeWords(String.raw`(\d{1,2})${half}`),
       read: ([, h, said]) => timeOf(h!, '0', undefined, halfOf(said)),
     },
-    ...Object.entries(names).map(([name, value]) => ({ pattern: wholeWords(name), read: () => sure(value) })),
+    ...Object.entries(names).map(([name, value]) => ({
+      pattern: wholeWords(`(?<!-)${name}`),
+      read: () => sure(value),
+    })),
   ]
   if (hour.length > 0) {
     patterns.splice(
@@ -91,15 +118,24 @@ const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
       },
       {
         pattern: wholeWords(String.raw`(?:(${anyWord(lasting)})\s)?(\d{1,2})\s?(${mark})(?:\s?${minutes})?${half}?`),
-        read: ([, before, h, name, m, said]) =>
-          before !== undefined && words.units.hours.includes(name!)
-            ? { value: null }
-            : timeOf(h!, m ?? '0', undefined, halfOf(said)),
+        read: (match) => {
+          const [all, before, h, name, m, said] = match
+          const reading = timeOf(h!, m ?? '0', undefined, halfOf(said))
+          if (said !== undefined || !words.units.hours.includes(name!)) return reading
+          if (before !== undefined) return { value: null }
+          // "1h20" and "2 h de route" are lengths, if nothing says at which time they are.
+          const isLength = / de $/.test(match.input.slice(match.index + all.length, match.index + all.length + 4))
+          const isAt = Number(h) > 6 || AT.test(match.input.slice(0, match.index))
+          return reading.value !== null && (isLength || !isAt) ? unsure(reading.value) : reading
+        },
       },
     )
   }
   return patterns
 })
+
+const AT =
+  /(?<!\p{L})(?:a|vers|des|de|entre|et|avant|apres|midi|jusqu'a|las?|y|um|ab|bis|gegen|von|vor|nach|at|as|alle|ore|om|from|to|-) ?$/u
 
 type Half = 'am' | 'pm' | 'night'
 

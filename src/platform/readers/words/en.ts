@@ -51,7 +51,19 @@ export const en: LanguageWords = {
     months: ['months', 'month', 'mos', 'mo'],
     years: ['years', 'year', 'yrs', 'yr', 'y'],
   },
-  half: { one: ['half a', 'half an', 'half'], more: ['and a half'], oneAndHalf: ['one and a half', '1 and a half'] },
+  parts: {
+    half: 2,
+    halves: 2,
+    third: 3,
+    thirds: 3,
+    quarter: 4,
+    quarters: 4,
+    fifth: 5,
+    fifths: 5,
+    eighth: 8,
+    eighths: 8,
+  },
+  partOf: ['a', 'an', 'of a', 'of an'],
   clock: {
     hour: [],
     am: ['am', 'in the morning'],
@@ -114,6 +126,7 @@ export const en: LanguageWords = {
     bn: 1e9,
     trillion: 1e12,
   },
+  bare: [],
   and: ['and'],
   decimalMark: '.',
 }

@@ -42,7 +42,8 @@ export const es: LanguageWords = {
     months: ['meses', 'mes'],
     years: ['anos', 'ano'],
   },
-  half: { one: ['media', 'medio'], more: ['y media', 'y medio'], oneAndHalf: [] },
+  parts: { media: 2, medio: 2, tercio: 3, tercios: 3, cuarto: -4, cuartos: -4, quinto: 5, quintos: 5 },
+  partOf: ['de', 'de un', 'de una'],
   clock: {
     hour: ['horas', 'hora', 'h'],
     am: ['am', 'de la manana', 'de la madrugada'],
@@ -106,6 +107,7 @@ export const es: LanguageWords = {
     novecientas: 900,
   },
   minus: ['menos'],
-  scales: { docena: 12, docenas: 12, mil: 1e3, millon: 1e6, millones: 1e6 },
+  scales: { docena: 12, docenas: 12, mil: 1e3, millar: 1e3, millon: 1e6, millones: 1e6, billon: 1e12, billones: 1e12 },
+  bare: ['mil'],
   and: ['y'],
 }

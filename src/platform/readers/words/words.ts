@@ -20,14 +20,10 @@ export interface LanguageWords {
   readonly ahead: readonly string[]
   readonly ago: readonly string[]
   readonly units: Readonly<Record<TimeUnit, readonly string[]>>
-  readonly half: {
-    /** Before a unit: half of one. */
-    readonly one: readonly string[]
-    /** Behind a unit: and half of one more. */
-    readonly more: readonly string[]
-    /** In place of a number. */
-    readonly oneAndHalf: readonly string[]
-  }
+  /** Into how many parts, below zero if it means other things too: `two thirds`, `an hour and a half`. */
+  readonly parts: Readonly<Record<string, number>>
+  /** Between a part and the whole: `a quarter of an hour`. */
+  readonly partOf: readonly string[]
   readonly clock: {
     /** Behind an hour, before its minutes. */
     readonly hour: readonly string[]
@@ -52,6 +48,8 @@ export interface LanguageWords {
   readonly minus: readonly string[]
   /** What multiplies the number before it. */
   readonly scales: Readonly<Record<string, number>>
+  /** Of them, those that say one without a number before them: `mille`. */
+  readonly bare: readonly string[]
   /** Between the parts of a number. */
   readonly and: readonly string[]
   /** Units stand before tens: `fünfundzwanzig`. */

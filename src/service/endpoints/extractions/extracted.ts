@@ -108,8 +108,8 @@ function* readingOf(field: ExtractField, { text, places }: AnswerStretch, call: 
   return agreedReading([...readings.values()])!
 }
 
-/** A unit beside a number is no longer. */
-const BESIDE = 16
+/** A unit beside a number is no longer, nor what makes a date part of another. */
+const BESIDE = 32
 
 function wantedOf(field: ExtractField): ValueType | undefined {
   if (field.type === 'number' || field.type === 'duration') return field
