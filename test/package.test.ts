@@ -26,18 +26,18 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 189_000,
-  './browser': 555_000,
+  '.': 195_500,
+  './browser': 560_000,
   // What points at values, and the readers of numbers and dates.
-  './core': 478_500,
-  './webgpu': 478_500,
-  './webllm': 225_000,
-  './webllm/worker': 232_500,
-  './llama-cpp': 248_500,
-  './structured': 106_000,
-  './messages': 20_000,
-  './ollama': 26_500,
-  './service-worker': 10_900,
+  './core': 483_500,
+  './webgpu': 483_500,
+  './webllm': 226_500,
+  './webllm/worker': 234_000,
+  './llama-cpp': 250_000,
+  './structured': 107_500,
+  './messages': 20_200,
+  './ollama': 28_500,
+  './service-worker': 11_000,
   './express': 7_400,
   './fastify': 7_400,
   './upstream': 10_500,
@@ -182,11 +182,11 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   )
 
   it.each([
-    ["export { install } from './dist/service-worker.js'", 7700],
+    ["export { install } from './dist/service-worker.js'", 7800],
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 92_000],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 93_500],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2600],
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_573_500)
+    expect(packed.size).toBeLessThan(1_592_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
