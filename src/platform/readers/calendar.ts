@@ -14,7 +14,11 @@ export function dateOf(day: number): { year: number; month: number; day: number 
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() }
 }
 
-export const isoOf = (day: number): string => new Date(day * DAY).toISOString().slice(0, 10)
+/** Undefined: its year has not four digits. */
+export function isoOf(day: number): string | undefined {
+  const { year } = dateOf(day)
+  return year >= 1 && year <= 9999 ? new Date(day * DAY).toISOString().slice(0, 10) : undefined
+}
 
 /** Undefined: no date, or none that there is. */
 export function dayOfIso(text: string): number | undefined {
@@ -25,15 +29,15 @@ export function dayOfIso(text: string): number | undefined {
 /** 0 is a Monday. */
 export const weekdayOf = (day: number): number => (((day + 3) % 7) + 7) % 7
 
-/** The same day of another month, or that month's last. */
-export function monthsFrom(day: number, months: number): number {
+/** The same day of another month, or that month's last; undefined: there is no such month. */
+export function monthsFrom(day: number, months: number): number | undefined {
   const from = dateOf(day)
   const count = from.year * 12 + from.month - 1 + months
   const [year, month] = [Math.floor(count / 12), (count % 12) + 1]
   for (let last = from.day; ; last--) {
     const there = dayOf(year, month, last)
     if (there !== undefined) return there
-    if (last < 28) return day
+    if (last < 28) return undefined
   }
 }
 

@@ -19,7 +19,7 @@ export function dateIn(
   if (readings.length === 0) {
     // A day of the week alone may be the one before or the one to come.
     if (named.length === 0 || reference === undefined) return undefined
-    return { reading: unsure(isoOf(coming(named[0]!.weekday, reference))), rest }
+    return { reading: toldAs(isoOf(coming(named[0]!.weekday, reference)), false), rest }
   }
   const date = agreedReading(readings)!
   for (const { start, end } of named) rest = blanked(rest, start, end)
@@ -27,8 +27,11 @@ export function dateIn(
   if (likely === undefined) return { reading: { value: null }, rest }
   // The day of the week must be that of the date.
   const fits = named.every(({ weekday }) => weekday === weekdayOf(likely))
-  return { reading: date.value === null || !fits ? unsure(isoOf(likely)) : sure(isoOf(likely)), rest }
+  return { reading: toldAs(isoOf(likely), date.value !== null && fits), rest }
 }
+
+const toldAs = (date: string | undefined, isSure: boolean): ValueReading<string> =>
+  date === undefined ? { value: null } : isSure ? sure(date) : unsure(date)
 
 /** Where a text says a date, and where a day of the week. */
 export function datesIn(text: string, language: LanguageName, context: ReaderContext) {
@@ -318,7 +321,5 @@ function shifted(day: number, { value }: ValueReading<number>, unit: TimeUnit, s
           : unit === 'years'
             ? monthsFrom(day, 12 * count)
             : undefined
-  if (there === undefined) return { value: null }
-  const { year } = dateOf(there)
-  return year >= 1 && year <= 9999 ? sure(there) : { value: null }
+  return there === undefined || isoOf(there) === undefined ? { value: null } : sure(there)
 }

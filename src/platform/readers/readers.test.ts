@@ -279,6 +279,14 @@ describe('a part of what is said is not taken for the whole', () => {
   })
 })
 
+it('takes a day in a year that has not four digits for none', () => {
+  const read = (input: string, reference = REFERENCE) =>
+    readValue({ type: 'date' }, input, { reference, language: 'en' })
+  for (const input of ['in 9000 years', '3000 years ago', 'in 97000 months', 'in 3000000 days'])
+    expect([input, read(input)]).toEqual([input, { value: null }])
+  expect(read('tomorrow', '9999-12-31')).toEqual({ value: null })
+})
+
 it('neither throws nor takes long, whatever it is given', () => {
   const bits = fc.constantFrom(
     ...[
