@@ -43,7 +43,7 @@ async function speedsOf(us: Side, them: Side, row: Row, { rounds, tokens, second
   for (let round = 0; round <= rounds; round++) {
     for (const side of round % 2 === 0 ? [us, them] : [them, us]) speeds.get(side)!.push(await ask(side))
     const spent = (performance.now() - start) / 1000
-    if (round === 0 && spent < seconds / 2) for (const all of speeds.values()) all.length = 0
+    if (round === 0 && rounds > 0 && spent < seconds / 2) for (const all of speeds.values()) all.length = 0
     else if (spent >= seconds) break
   }
   return [...speeds.values()].map(median)
