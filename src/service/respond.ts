@@ -236,7 +236,7 @@ interface Pattern extends RoutePlace {
   readonly literals: number
 }
 
-/** Finds endpoints by their paths; of two at one, the later is meant. */
+/** Finds endpoints by their paths. */
 export class Router {
   readonly #fixed = new Map<string, FoundRoute>()
   readonly #patterns: Pattern[] = []
@@ -244,7 +244,7 @@ export class Router {
   readonly summary: string
 
   constructor(endpoints: readonly EndpointEntry[]) {
-    this.summary = [...new Set(endpoints.map(({ method, path }) => `${method} ${path || '/'}`))].join(', ')
+    this.summary = endpoints.map(({ method, path }) => `${method} ${path || '/'}`).join(', ')
     for (const path of new Set(endpoints.map((each) => each.path))) {
       const place = placeOf(endpoints.filter((each) => each.path === path))
       const open = path.indexOf('{')

@@ -276,8 +276,8 @@ export function endpointsContract(reach: () => Reach): void {
           probabilities: { 0: 0.5, 1: 0.5 },
         },
       })
-      await ollamaRefused('/systemone', { state: 'b', questions: {} }, 400)
-      await ollamaRefused('/systemone', { state: 'b', questions: { '': { type: 'noul' } } }, 400)
+      await refused('/systemone', { state: 'b', questions: {} }, 'questions')
+      await refused('/systemone', { state: 'b', questions: { '': { type: 'noul' } } }, 'questions')
     },
     'POST /extractions': () => extracts('/extractions'),
     'POST /extraction': () => extracts('/extraction'),
@@ -419,8 +419,7 @@ export function endpointsContract(reach: () => Reach): void {
 
   test('each has a row here', () => {
     const all = [...ENDPOINTS, ...([...messages().endpoints, ...ollama().endpoints] as readonly EndpointEntry[])]
-    const names = new Set(all.map(({ method, path }) => `${method} ${path}`))
-    expect(Object.keys(rows).sort()).toEqual([...names].sort())
+    expect(Object.keys(rows).sort()).toEqual(all.map(({ method, path }) => `${method} ${path}`).sort())
   })
 
   test.each(Object.keys(rows))('%s', (name) => rows[name]!())

@@ -12,7 +12,6 @@ import {
   type Service,
 } from '../../answer/service.js'
 import { completionId } from '../../wire/ids.js'
-import { systemOne } from '../decisions/route.js'
 import { hasNoMessages } from './conversation.js'
 import { embedOne, ollamaEmbed } from './embed.js'
 import {
@@ -125,8 +124,6 @@ const ENDPOINTS: readonly EndpointEntry[] = [
   { method: 'POST', path: '/api/embeddings', route: embedOne, dialect: ollamaDialect },
   { method: 'POST', path: '/api/pull', route: ollamaPull, dialect: ollamaDialect },
   { method: 'DELETE', path: '/api/delete', route: ollamaRemove, dialect: ollamaDialect },
-  // Its clients ask `/v1/systemone`, too, and show an error as OpenAI has it as `[object Object]`.
-  { method: 'POST', path: '/systemone', route: systemOne, dialect: ollamaDialect },
   { method: 'POST', path: '/api/create', route: unmade, dialect: ollamaDialect },
   { method: 'POST', path: '/api/copy', route: unmade, dialect: ollamaDialect },
   { method: 'POST', path: '/api/push', route: unmade, dialect: ollamaDialect },
