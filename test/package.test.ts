@@ -36,7 +36,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './llama-cpp': 250_000,
   './structured': 107_500,
   './messages': 20_200,
-  './ollama': 28_500,
+  './ollama': 26_700,
   './service-worker': 11_000,
   './express': 7_400,
   './fastify': 7_400,
