@@ -56,6 +56,36 @@ describe('fields of one text', () => {
     expect(together).toBeLessThan(model.maxBatch)
   })
 
+  it('wait for the first, whatever it tells before it has read the text', async () => {
+    const { decoder } = setUp({ contextLength: 8192, pages: 4096 })
+    const ids: string[] = []
+    const begunBefore: (readonly [type: string, calls: number])[] = []
+    const engine: Engine = {
+      version: 2,
+      models: [{ id: MODEL, ownedBy: 'test', capabilities: decoder.capabilities }],
+      async *generate(call) {
+        const isFirst = ids.push(call.id) === 1
+        let hasRead = false
+        for await (const part of decoder.generate(call)) {
+          hasRead ||= part.type !== 'usage' && (part.type !== 'text-delta' || part.forced === undefined)
+          yield part
+          if (!isFirst || hasRead) continue
+          for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+          begunBefore.push([part.type, ids.length])
+        }
+      },
+    }
+    const body = JSON.stringify({ model: MODEL, state: STATE, fields: fieldsOf(6) })
+    const headers = { 'content-type': 'application/json' }
+    expect((await serviceOf(engine).ask('/extractions', { method: 'POST', body, headers })).status).toBe(200)
+    expect(new Map(begunBefore)).toEqual(
+      new Map([
+        ['usage', 1],
+        ['text-delta', 1],
+      ]),
+    )
+  })
+
   it('are calls of ids of their own: an engine elsewhere finds the grammar of each by it', async () => {
     const { decoder } = setUp({ contextLength: 8192, pages: 4096 })
     const ids: string[] = []

@@ -154,8 +154,8 @@ class Writing {
     const answer = new Answer(1)
     const evidence = new Map<string, Evidence>()
     for await (const part of engine.generate(this.#chatCall(id, field, signal, constraint.grammar))) {
-      // What the grammar decides may be told before anything is read.
-      if (part.type !== 'text-delta' || part.forced === undefined) begun()
+      // What the grammar decides may be told before anything is read, and how long the prompt is before that.
+      if (part.type !== 'usage' && (part.type !== 'text-delta' || part.forced === undefined)) begun()
       answer.take(part)
       if (part.type === 'evidence') evidence.set(part.evidence.pointer, part.evidence)
     }
