@@ -9,7 +9,7 @@ const BUDGET = 1000
 
 export async function allValues(
   call: ChatCall & { readonly grammar: Grammar },
-  keyOf = (text: string) => JSON.stringify(JSON.parse(text).v),
+  keyOf = (text: string, _first: string) => JSON.stringify(JSON.parse(text).v),
 ): Promise<Map<string, number>> {
   const { model, text } = setUp()
   const { tokenizer, vocabulary } = text
@@ -37,9 +37,9 @@ export async function allValues(
       output.splice(output.length - run.replace, run.replace, ...run.tokens)
     }
     if (guided.done) {
-      const key = keyOf(
-        new TextDecoder().decode(Uint8Array.from(output.flatMap((token) => [...tokenizer.bytes(token)]))),
-      )
+      const textOf = (part: readonly number[]) =>
+        new TextDecoder().decode(Uint8Array.from(part.flatMap((token) => [...tokenizer.bytes(token)])))
+      const key = keyOf(textOf(output), textOf(output.slice(0, 1)))
       found.set(key, (found.get(key) ?? 0) + likely)
       return
     }

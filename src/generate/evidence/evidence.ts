@@ -9,7 +9,7 @@ import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { type Draw, type DrawnSpan, TokensBefore, tokenShares } from './draw.js'
 import { type Likelihood, likelihoodOf, type WrittenTokens, wasAdmitted } from './likelihood.js'
 import { type Named, namedOf } from './named.js'
-import { othersOf } from './others.js'
+import { runnerUpOf } from './others.js'
 import { OthersRead } from './others-read.js'
 
 export class DocumentEvidence {
@@ -87,43 +87,40 @@ export class DocumentEvidence {
       key && this.#grounds.mayBeAbsent(pointer)
         ? this.#stretch({ start: key.from, end: key.to, closed: true }, this.#written)
         : undefined
-    const runnerUp = this.#runnerUp(own.span)
+    const runnerUp = runnerUpOf(this.#draws, own.span, this.#written)
+    const other = runnerUp && this.#instead(start, runnerUp.text, typeof runnerUp.value !== 'number')
     const source = this.#sources.find(value, typeof value === 'string' && this.#grounds.isQuote(pointer))
     this.#draws = this.#draws.filter(({ at }) => at >= start)
-    const report = ([confidence = 1, nothing, present]: readonly (number | undefined)[]): Evidence => {
+    const report = ([confidence = 1, nothing, present, probability]: readonly (number | undefined)[]): Evidence => {
       const isNull = value === null && own.chosen ? confidence : nothing || least
       const pNull = present === undefined ? isNull : 1 - present * (1 - (isNull ?? 0))
       return {
         ...{ pointer, confidence },
-        ...(runnerUp && { runnerUp }),
+        ...(probability !== undefined && { runnerUp: { value: runnerUp!.value, probability } }),
         ...(pNull !== undefined && { pNull }),
         ...(source && { source }),
       }
     }
-    return { stretches: [own, instead, named?.chosen ? named : undefined], report }
+    return { stretches: [own, instead, named?.chosen ? named : undefined, other], report }
   }
 
   #stretch(span: DrawnSpan, written: WrittenTokens): Stretch {
     return { span, written, ...likelihoodOf(this.#draws, span, written) }
   }
 
-  /** Null in place of another value; undefined where nothing of it was admitted. */
-  #nullInstead(start: number): (Stretch & { readonly admitted: boolean }) | undefined {
+  /** Another text in place of the value that stands there. */
+  #instead(start: number, text: Uint8Array, closed: boolean): Stretch {
     const { byte, bytesOf } = this.#written
-    const written = { bytesOf, byte: (at: number) => (at < start ? byte(at) : NULL[at - start]!) }
-    const found = this.#stretch({ start, end: start + NULL.length, closed: true }, written)
-    if (!found.strayed) return undefined
-    const admitted = wasAdmitted(this.#draws, found.span, written)
-    return admitted || found.sure > 0 || found.open.length > 0 ? { ...found, admitted } : undefined
+    const written = { bytesOf, byte: (at: number) => (at < start ? byte(at) : text[at - start]!) }
+    return this.#stretch({ start, end: start + text.length, closed }, written)
   }
 
-  #runnerUp(span: DrawnSpan): Evidence['runnerUp'] {
-    const others = othersOf(this.#draws, span, this.#written)
-    if (!others) return undefined
-    const [best, second] = [...others.values].sort(([, a], [, b]) => b - a)
-    // Whatever is unknown may all be another's.
-    if (!best || best[1] < (second?.[1] ?? 0) + others.unknown) return undefined
-    return { value: best[0], probability: best[1] }
+  /** Null in place of another value; undefined where nothing of it was admitted. */
+  #nullInstead(start: number): (Stretch & { readonly admitted: boolean }) | undefined {
+    const found = this.#instead(start, NULL, true)
+    if (!found.strayed) return undefined
+    const admitted = wasAdmitted(this.#draws, found.span, found.written)
+    return admitted || found.sure > 0 || found.open.length > 0 ? { ...found, admitted } : undefined
   }
 }
 

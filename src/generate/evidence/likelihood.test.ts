@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { TokenConstraint } from '../../contract/engine.js'
 import { type Draw, type Place, TokensBefore } from './draw.js'
 import { agrees, continues, isWholeSpan, likelihoodOf, reaches, touches, weighed } from './likelihood.js'
-import { othersOf } from './others.js'
+import { runnerUpOf } from './others.js'
 
 const encoder = new TextEncoder()
 
@@ -208,5 +208,8 @@ describe('a likelihood', () => {
 it('another value is none that goes on as the document does', () => {
   const forced = { '12}': '', '123': '}' }
   const drawn = { ...number.draw('12', 5, { '12': 0.5, '12}': 0.375, '123': 0.125 }, forced), all: true }
-  expect(othersOf([drawn], twelve, number.written)).toEqual({ values: new Map([[123, 0.125]]), unknown: 0 })
+  expect(runnerUpOf([drawn], twelve, number.written)).toMatchObject({
+    value: 123,
+    text: new TextEncoder().encode('123'),
+  })
 })

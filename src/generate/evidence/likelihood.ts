@@ -111,7 +111,7 @@ export function weighed(place: Place, span: DrawnSpan, written: WrittenTokens, d
     among += share
     const bytes = written.bytesOf(token)
     if (token === drawn || share < NOTHING || !continues(bytes, at, span, written)) continue
-    if (isWholeSpan(bytes, at, span) || becomes(place, token, span, written)) same += share
+    if (becomes(place, token, span, written)) same += share
     else unsure.push([token, share])
   }
   // What was not asked for reaches into the stretch in one way only, else it would have been.
@@ -136,11 +136,13 @@ export function continues(bytes: Uint8Array, at: number, span: DrawnSpan, writte
 export const isWholeSpan = (bytes: Uint8Array, at: number, { end, closed }: DrawnSpan): boolean =>
   bytes.length === 0 || at + bytes.length > end || (closed && at + bytes.length === end)
 
-/** Whether nothing but the stretch's text can come of a token that is the beginning of it. */
-function becomes({ at, grammar }: Place, token: number, span: DrawnSpan, written: WrittenTokens): boolean {
+/** Whether a token that continues the stretch is the whole of it, or nothing but its text can come of it. */
+export function becomes({ at, grammar }: Place, token: number, span: DrawnSpan, written: WrittenTokens): boolean {
+  const bytes = written.bytesOf(token)
+  if (isWholeSpan(bytes, at, span)) return true
   const after = grammar.clone()
   if (!after.accept(token)) return false
-  const from = at + written.bytesOf(token).length
+  const from = at + bytes.length
   const forced = after.forced()
   return isWholeSpan(forced, from, span) && forced.length > 0 && continues(forced, from, span, written)
 }

@@ -1,42 +1,41 @@
-/** The other values that might have stood where a leaf stands, as far as their first different token decides them. */
+/** The value that might have stood where a leaf stands, as far as the first token that differs decides it. */
 import { type DocumentLeaf, endsScalar } from '../sources/leaves.js'
 import type { Draw, DrawnSpan } from './draw.js'
-import { continues, reaches, touches, type WrittenTokens } from './likelihood.js'
+import { becomes, continues, reaches, touches, type WrittenTokens, weighed } from './likelihood.js'
 
-export type OtherValue = DocumentLeaf['value']
-
-export interface Others {
-  readonly values: ReadonlyMap<OtherValue, number>
-  /** How likely those are of which it is not known which. */
-  readonly unknown: number
+export interface OtherValue {
+  readonly value: DocumentLeaf['value']
+  /** As it would have been written. */
+  readonly text: Uint8Array
 }
 
 /** Less likely texts are not looked at. */
 const NEGLIGIBLE = 1e-4
 
-/** Undefined where they are many. */
-export function othersOf(draws: readonly Draw[], span: DrawnSpan, written: WrittenTokens): Others | undefined {
-  const values = new Map<OtherValue, number>()
+/** The likeliest of all others; undefined where they are many, or where it is not certain which one it is. */
+export function runnerUpOf(draws: readonly Draw[], span: DrawnSpan, written: WrittenTokens): OtherValue | undefined {
+  const others = new Map<OtherValue['value'], OtherValue & { least: number }>()
   let [reached, unknown] = [1, 0]
   for (const draw of draws) {
     if (!touches(draw, span, written)) continue
     if (!draw.all) return undefined
+    reached /= weighed(draw, span, written).among
     for (const [token, share] of draw.shares) {
       if (token === draw.token) continue
       const far = draw.at < span.start ? reaches(draw, token, span.start, written) : 'into'
-      if (far === 'not' || isSame(draw, token, span, written)) continue
+      if (far === 'not') continue
+      const same = isSame(draw, token, span, written)
+      if (same && becomes(draw, token, span, written)) continue
       const likely = reached * share
-      if (likely < NEGLIGIBLE || far === 'up to') {
-        unknown += likely
-        continue
-      }
-      const value = valueAfter(draw, token, span, written)
-      if (value === undefined) unknown += likely
-      else values.set(value, (values.get(value) ?? 0) + likely)
+      const other = same || likely < NEGLIGIBLE || far === 'up to' ? undefined : valueAfter(draw, token, span, written)
+      if (!other) unknown += likely
+      else others.set(other.value, { ...other, least: likely + (others.get(other.value)?.least ?? 0) })
     }
     reached *= draw.shares.get(draw.token)!
   }
-  return { values, unknown }
+  const [best, second] = [...others.values()].sort((a, b) => b.least - a.least)
+  // Whatever is unknown may all be another's.
+  return best && best.least >= (second?.least ?? 0) + unknown ? best : undefined
 }
 
 /** Whether it writes the value that stands there as far as it goes, or what may follow it as well. */
@@ -57,7 +56,7 @@ function valueAfter(draw: Draw, token: number, { start }: DrawnSpan, written: Wr
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const WORDS: readonly (readonly [string, OtherValue])[] = [
+const WORDS: readonly (readonly [string, OtherValue['value']])[] = [
   ['true', true],
   ['false', false],
   ['null', null],
@@ -66,12 +65,13 @@ const WORDS: readonly (readonly [string, OtherValue])[] = [
 /** The string, number or word that a text begins with, if it is whole. */
 function firstValue(bytes: Uint8Array): OtherValue | undefined {
   const end = bytes[0] === QUOTE ? endOfString(bytes) : bytes.findIndex(endsScalar)
-  const text = new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end))
-  const word = WORDS.find(([name]) => name === text)
-  if (word) return word[1]
+  const text = end < 0 ? bytes : bytes.subarray(0, end)
+  const written = new TextDecoder().decode(text)
+  const word = WORDS.find(([name]) => name === written)
+  if (word) return { value: word[1], text }
   if (end < 0) return undefined
   try {
-    return JSON.parse(text) as OtherValue
+    return { value: JSON.parse(written) as OtherValue['value'], text }
   } catch {
     return undefined
   }
