@@ -189,6 +189,10 @@ describe('a likelihood', () => {
     expect(likelihoodOf([{ ...alone, all: false }], cat, written).chosen).toBe(true)
     const surely = { ...draw('"cat"', 5, { '"cat"': 1, '"dog"': 0 }), all: true }
     expect(likelihoodOf([surely], cat, written)).toMatchObject({ sure: 1, chosen: true })
+    // What goes on elsewhere is no other.
+    const before = { ...number.draw(':12', 4, { ':12': 0.5, x: 0.5 }), all: true, reaching: true }
+    const certain = { sure: 1, open: [], chosen: false, strayed: false }
+    expect(likelihoodOf([before], twelve, number.written)).toEqual(certain)
     const other = draw('"dog"', 5, { '"dog"': 0.75, '"cat"': 0.25 })
     expect(likelihoodOf([other, second], cat, written)).toEqual({ sure: 0.25, open: [], chosen: true, strayed: true })
     expect(likelihoodOf([draw('"dog"', 5, { '"dog"': 1 })], cat, written)).toMatchObject({ sure: 0, chosen: true })

@@ -48,7 +48,7 @@ export function likelihoodOf(draws: readonly Draw[], span: DrawnSpan, written: W
     const { among, same, unsure } = weighed(draw, span, written, goesOn ? draw.token : undefined)
     sure += (reached * same) / among
     for (const [token, share] of unsure) open.push({ place: draw, token, likely: (reached * share) / among })
-    chosen ||= among - own > NOTHING || !goesOn || hasOthers(draw, span, written)
+    chosen ||= hasOthers(draw, span, written)
     reached *= goesOn ? own / among : 0
     strayed = !goesOn
     if (strayed) break
