@@ -390,6 +390,15 @@ describe('an answer that is sent as it is made', () => {
       },
     })
     await expect(before.answer).rejects.toMatchObject({ status: 503 })
+    // How long the prompt is may be told earlier: nothing is sent for that.
+    const read = ask({
+      reply: reply(),
+      says: function* () {
+        yield { type: 'usage', usage: { promptTokens: 5, completionTokens: 0, cachedTokens: 0 } }
+        throw new V1Error(503, 'Later.')
+      },
+    })
+    await expect(read.answer).rejects.toMatchObject({ status: 503 })
     const after = ask({
       reply: reply(),
       says: function* () {

@@ -113,6 +113,7 @@ describe('a model', () => {
     ['its name alone, where that is its whole id', 'plain', 'plain'],
     ['its name with the tag that clients of Ollama list', 'x/d:latest', 'x/d'],
     ['its name alone with a tag', 'd:latest', 'x/d'],
+    ['a tag that only begins like that one: none', 'plain:latest-0.6b', 'plain:latest-0.6b'],
     ['a name of Ollama’s own', 'plain:0.6b', 'plain-0.6b'],
     ['a name that two have: neither', 'e', 'e'],
     ['a name behind another namespace: none', 'y/d', 'y/d'],

@@ -5,6 +5,7 @@ import type { UsageEvent } from '../../usage/ledger.js'
 import { ollama } from '../endpoints/ollama/index.js'
 import { Deadlines } from '../stream/abort.js'
 import { errorOf, MODEL, posting, serviceOf, until } from '../v1.test-helper.js'
+import { NO_USAGE } from '../wire/reply.js'
 import { once } from './once.js'
 import type { Exchange, Service } from './service.js'
 
@@ -23,13 +24,16 @@ it('has one place from its beginning to its end where its model is there', async
     },
   } as unknown as Service
   const { signal } = new AbortController()
-  const exchange = { request: { signal }, caller: { id: 'me' }, end: () => {} } as unknown as Exchange
+  const ends: unknown[] = []
+  const end = (status: number, seen: unknown) => void ends.push([status, seen])
+  const exchange = { request: { signal }, caller: { id: 'me' }, end } as unknown as Exchange
   const act = async () => {
     steps.push('acts')
     return { body: {} }
   }
   await once(service, exchange, async () => ({ model: MODEL, weight: 3, free: true, act }))
   expect(steps).toEqual(['enters with 3', 'acts', 'leaves'])
+  expect(ends).toEqual([[200, { model: undefined, usage: NO_USAGE }]])
 })
 
 it('gives its place back once the engine has ended what was left, and is over for its client at once', async () => {

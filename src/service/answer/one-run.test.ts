@@ -144,6 +144,21 @@ describe('a run', () => {
     expect(given()).toBe(2)
   })
 
+  it('holds its body while it stands aside, once, and none where it has none', async () => {
+    const { run, steps, exchange, room } = runOf()
+    run.stepAside()
+    await run.enter()
+    expect(steps.filter((step) => step.startsWith('hold'))).toEqual([])
+    exchange.bodyBytes = 7
+    for (let twice = 0; twice < 2; twice++) {
+      run.stepAside()
+      run.stepAside()
+      expect(room.bytes).toBe(7)
+      await run.enter()
+      expect(room.bytes).toBe(0)
+    }
+  })
+
   it('that was left on its way in gives its place to the next at once, and begins nothing', async () => {
     const { run, steps, client } = runOf([], {
       admission: {

@@ -87,7 +87,8 @@ export class Run {
     this.#release?.()
     this.#release = undefined
     const { bodyBytes = 0 } = this.#exchange
-    if (bodyBytes > this.#aside) this.hold(bodyBytes - this.#aside)
+    const more = bodyBytes - this.#aside
+    if (more > 0) this.hold(more)
     this.#aside = bodyBytes
   }
 
