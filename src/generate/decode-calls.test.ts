@@ -95,6 +95,23 @@ describe('an answer', () => {
     expect(parts.some(({ type }) => type === 'prompt')).toBe(false)
   })
 
+  it('tells how long its prompt is before all that it writes, behind the prompt itself, and once', async () => {
+    const { decoder } = setUp(endless)
+    const told = async (part: Partial<ChatCall>) => {
+      const { parts } = await collect(decoder.generate(call({ n: 2, maxTokens: 2, ...part })), 2)
+      return parts.map((part) => (part.type === 'usage' ? part.usage : part.type))
+    }
+    const promptTokens = smallText.prompt(call()).length
+    const written = ['text-delta', 'text-delta', 'text-delta', 'text-delta', 'finish', 'finish']
+    const first = await told({})
+    expect(first.splice(0, 1)).toEqual([{ promptTokens, completionTokens: 0, cachedTokens: 0 }])
+    expect(first.splice(-1)).toEqual([{ promptTokens, completionTokens: 4, cachedTokens: 0 }])
+    expect(first.toSorted()).toEqual(written.toSorted())
+    // Of what was cached it is told then, too.
+    const cached = { promptTokens, completionTokens: 0, cachedTokens: promptTokens - 1 }
+    expect((await told({ returnTokens: true })).slice(0, 2)).toEqual(['prompt', cached])
+  })
+
   it('begins within the thought that its template opens, but behind no prompt that stands as it is', async () => {
     const chatTemplate = "{% for message in messages %}{{ message.content + '\\n' }}{% endfor %}{{ '<think>\\n' }}"
     const chat = new ChatText({ ...smallTokenizer(), chatTemplate })
@@ -275,9 +292,10 @@ describe('who leaves', () => {
     const held = new Promise<void>((resolve) => {
       go = resolve
     })
-    const { decoder } = setUp({ ...endless, before: () => held })
+    const before = vi.fn(() => held)
+    const { decoder } = setUp({ ...endless, before })
     const first = decoder.generate(call({ signal: leaving.signal })).next()
-    for (let i = 0; i < 5; i++) await nextTurn()
+    await expect.poll(() => before.mock.calls.length).toBe(1)
     leaving.abort(new Error('gone'))
     setImmediate(go)
     await expect(first).rejects.toThrow('gone')
