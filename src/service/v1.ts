@@ -13,6 +13,7 @@ import { basePathOf, type ConnectionInfo, hostList, originList, pathOf, pathUnde
 import { Admission } from './door/queue.js'
 import { memoryResponses } from './endpoints/responses/store/shelved.js'
 import { Conversations, type ResponseStore } from './endpoints/responses/store/store.js'
+import { telling } from './endpoints/responses/store/telling.js'
 import { ENDPOINTS } from './endpoints.js'
 import { Router, respond } from './respond.js'
 import { Deadlines } from './stream/abort.js'
@@ -210,7 +211,7 @@ export function createV1(options: V1Options): V1 {
     maxWaitingBytes: bodiesLimit,
     soleCaller: isSoleCaller(options.keys),
   })
-  const store = options.responses ?? memoryResponses()
+  const store = telling(options.responses ?? memoryResponses())
   const service: Service = {
     engine,
     aliases: aliasesOf(options.aliases),
@@ -233,7 +234,7 @@ export function createV1(options: V1Options): V1 {
       always: options.responses !== undefined,
       background: new Map(),
     },
-    conversations: new Conversations(store.conversations ?? memoryResponses().conversations!),
+    conversations: new Conversations(store.conversations),
     fingerprints: new Map(),
   }
   const door = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ChatCall } from '../../../contract/engine.js'
 import { errorOf, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
-import { memoryResponses } from '../responses/store/shelved.js'
+import { memoryResponses, shelvedResponses } from '../responses/store/shelved.js'
 import type { ResponseStore } from '../responses/store/store.js'
 
 const user = (content: string) => ({ role: 'user', content })
@@ -182,6 +182,40 @@ describe('a conversation', () => {
     }
     const { begun, textsOf } = talking({ responses: own })
     expect(await textsOf(await begun({ items: [user('0')] }))).toEqual(['0'])
+  })
+
+  test('stays as it was where the disk is full, and the error says what to do', async () => {
+    const texts = new Map<string, string>()
+    let isFull = false
+    const shelf = {
+      async *open() {},
+      read: async (id: string) => texts.get(id),
+      write: async (id: string, text: string) => {
+        if (isFull) throw new Error('ENOSPC')
+        texts.set(id, text)
+      },
+      remove: async (id: string) => void texts.delete(id),
+      close: async () => {},
+    }
+    const { ask, post, begun, textsOf } = talking({ responses: shelvedResponses(shelf) })
+    const id = await begun({ items: [user('0')] })
+    const [{ id: item }] = jsonOf(await ask(`/conversations/${id}/items`)).data
+    isFull = true
+    for (const refused of [
+      await post('/conversations', { items: [user('0')] }),
+      await post(`/conversations/${id}`, { metadata: { topic: 'tea' } }),
+      await post(`/conversations/${id}/items`, { items: [user('1')] }),
+      await ask(`/conversations/${id}/items/${item}`, { method: 'DELETE' }),
+    ]) {
+      const error = errorOf(refused)
+      expect(error).toMatchObject({ status: 507, type: 'server_error', code: 'store_not_written' })
+      expect(error.message).toContain('Make room')
+    }
+    expect(await textsOf(id)).toEqual(['0'])
+    expect(jsonOf(await ask(`/conversations/${id}`)).metadata).toEqual({})
+    isFull = false
+    expect((await post(`/conversations/${id}/items`, { items: [user('1')] })).status).toBe(200)
+    expect(await textsOf(id)).toEqual(['0', '1'])
   })
 
   test.each([

@@ -321,4 +321,34 @@ describe('where nothing more can be kept', () => {
     expect([200, 404]).toContain((await ask(`/responses/${other}`, { method: 'DELETE' })).status)
     expect((await ask(`/responses/${other}`)).status).toBe(404)
   })
+
+  test('one that is part of a conversation is found as long as the process lives, and so is its turn', async () => {
+    const texts = new Map<string, string>()
+    const write = async (id: string, written: string) => void (texts.size > 0 ? await full() : texts.set(id, written))
+    const filling = { ...shelf, write, read: async (id: string) => texts.get(id) }
+    const { ask, post, create } = keeping('Done.', { responses: shelvedResponses(filling) })
+    const made = await ask('/conversations', {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+    })
+    const conversation = jsonOf(made).id
+    const { id } = await create({ conversation })
+    expect(jsonOf(await ask(`/responses/${id}`))).toMatchObject({ status: 'completed' })
+    expect(jsonOf(await ask(`/conversations/${conversation}/items`)).data).toHaveLength(2)
+    expect((await post({ conversation })).status).toBe(200)
+  })
+
+  test.each([
+    ['GET', 'store_not_read'],
+    ['DELETE', 'store_not_written'],
+  ])('%s says so, and what to do', async (method, code) => {
+    const unreadable = { ...refusing, get: full, items: full, delete: full }
+    const { ask, post } = keeping('Done.', { responses: unreadable })
+    const refusal = await ask('/responses/resp_1', { method })
+    expect(errorOf(refusal)).toMatchObject({ status: 507, type: 'server_error', code })
+    expect(refusal.text).not.toContain('no space left')
+    expect(refusal.headers.get('x-should-retry')).toBe('false')
+    expect(errorOf(await post({ previous_response_id: 'resp_1' }))).toMatchObject({ code: 'store_not_read' })
+  })
 })

@@ -115,12 +115,10 @@ class Making {
   /** The answer is given whether or not it can be kept. */
   readonly #keep: KeepResponse = async (response) => {
     const { responses, log } = this.#service
-    try {
-      await this.#append(response)
-      if (this.#stores) await responses.store.put(this.#kept(response))
-    } catch (error) {
+    const notKept = (error: unknown) =>
       log({ type: 'fault', message: `The response ${response.id} could not be stored.`, error })
-    }
+    await this.#append(response).catch(notKept)
+    if (this.#stores) await responses.store.put(this.#kept(response)).catch(notKept)
   }
 
   #kept(response: ResponseResource): KeptResponse {

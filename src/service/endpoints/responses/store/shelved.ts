@@ -67,7 +67,7 @@ class ShelvedResponses implements ResponseStore {
   }
 
   readonly conversations: ConversationStore = {
-    put: (kept) => this.#put(kept),
+    put: (kept, orNot) => this.#put(kept, orNot),
     get: (owner, id) => this.#get('conversation', owner, id) as Promise<KeptConversation | undefined>,
     delete: (owner, id) => this.#delete('conversation', owner, id),
   }
@@ -84,7 +84,7 @@ class ShelvedResponses implements ResponseStore {
     return this.#delete('response', owner, id)
   }
 
-  async #put(kept: Kept): Promise<void> {
+  async #put(kept: Kept, orNot?: 'or not at all'): Promise<void> {
     const { text, bytes } = await inTurns(written(kept), undefined, kept.caller)
     const { id } = about(kept)
     // One that can never fit would only push out all others.
@@ -95,6 +95,7 @@ class ShelvedResponses implements ResponseStore {
       await this.#opened()
       await this.#shelf.write(id, text)
     } catch (error) {
+      if (orNot) throw error
       this.#enter(kept, bytes, text)
       await this.#makeRoom(kept.caller)
       throw error

@@ -30,8 +30,11 @@ export interface KeptConversation extends Owner {
 
 /** Where conversations are stored. */
 export interface ConversationStore {
-  /** Replaces what was stored before. */
-  put(kept: KeptConversation): Promise<void>
+  /**
+   * Replaces what was stored before. Rejects if it could not be stored for as long as it should be. With `orNot`, what was
+   * stored before is then still there, and nothing else; without, the new state may be there for a shorter time.
+   */
+  put(kept: KeptConversation, orNot?: 'or not at all'): Promise<void>
   get(owner: Owner, id: string): Promise<KeptConversation | undefined>
   delete(owner: Owner, id: string): Promise<boolean>
 }
@@ -114,7 +117,7 @@ export class Conversations {
   }
 
   add(kept: KeptConversation): Promise<void> {
-    return this.#store.put(kept)
+    return this.#store.put(kept, 'or not at all')
   }
 
   get(owner: Owner, id: string): Promise<KeptConversation | undefined> {
@@ -135,7 +138,8 @@ export class Conversations {
       if (!changed) return kept
       if (requester) await myTurn(requester.signal, requester.caller)
       const now = { ...changed, changedAt: Math.floor(Date.now() / 1000) }
-      await this.#store.put(now)
+      // Who asked for the change hears that it failed, and asks again; an answer that was given is part of it all the same.
+      await this.#store.put(now, requester && 'or not at all')
       return now
     })
   }
