@@ -25,7 +25,7 @@ export interface RunRequest extends ModelRequest {
    * the run has its place, and stands over `spec`.
    */
   readonly context?: () => Promise<Pick<CallSpec, 'messages'> & Partial<CallSpec>>
-  /** What the client is told once the run stands in line, while it goes on without it. */
+  /** What the client is told once the run stands in line and is not to be refused, while it goes on without it. */
   readonly early?: () => RouteResponse
   /** Hears why a run that went on without its client came to nothing. */
   readonly failed?: (error: V1Error) => Promise<void>
@@ -73,17 +73,22 @@ async function responseTo(
   const { reply, id, headers: own, context } = read
   try {
     const model = await knownModel(service.engine, read.spec.model, run.signal)
-    let request: ModelRequest = withoutHints(model, read)
-    checkCapable(model, request.spec)
+    const bare: ModelRequest = withoutHints(model, read)
+    checkCapable(model, bare.spec)
     run.model = model.id
+    const prepare = async (): Promise<Prepared> => {
+      const spec = context ? { ...bare.spec, ...(await context()) } : bare.spec
+      if (context) checkCapable(model, spec)
+      return {
+        request: { ...bare, spec },
+        constraint: await constrained(service, spec, { id, caller, signal: run.signal }),
+      }
+    }
     const entering = run.enter(read.spec.n)
+    const ahead = inLine && (await preparedAhead(run, entering, prepare))
     inLine?.()
     await entering
-    if (context) {
-      request = { ...request, spec: { ...request.spec, ...(await context()) } }
-      checkCapable(model, request.spec)
-    }
-    const constraint = await constrained(service, request.spec, { id, caller, signal: run.signal })
+    let { request, constraint } = ahead ?? (await prepare())
     const loading = service.loader.ready(model.id, run.signal)
     if (loading) {
       run.stepAside()
@@ -111,6 +116,29 @@ async function responseTo(
   } catch (error) {
     throw await run.fail(error)
   }
+}
+
+/** All that is known of a request without its model. */
+interface Prepared {
+  readonly request: ModelRequest
+  readonly constraint: Constrained
+}
+
+/**
+ * While it waits for its place: whoever is told that an answer is being made hears first why it would be refused. Undefined
+ * where it has to wait, since what it goes on from may change until then, and is much to hold.
+ */
+async function preparedAhead(
+  run: Run,
+  entering: Promise<void> | undefined,
+  prepare: () => Promise<Prepared>,
+): Promise<Prepared | undefined> {
+  const { held } = run
+  const preparing = prepare()
+  const prepared = await Promise.race([preparing, Promise.resolve(entering).then(() => preparing)])
+  if (!entering) return prepared
+  if (run.held > held) run.hold(held - run.held)
+  return undefined
 }
 
 function notKept({ log }: Service, id: string, error: unknown): void {

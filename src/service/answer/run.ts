@@ -82,6 +82,10 @@ export class Run {
     this.signal.throwIfAborted()
   }
 
+  get held(): number {
+    return this.#held
+  }
+
   /** Gives its place to others while it waits for something else than the engine, in no line that counts its body. */
   stepAside(): void {
     this.#release?.()

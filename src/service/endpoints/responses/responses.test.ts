@@ -895,6 +895,33 @@ describe('in the background', () => {
     expect(errorOf(asked)).toMatchObject({ status: 400, param: 'tools' })
   })
 
+  test.each([
+    [{ text: { format: { type: 'json_schema', name: 'a', strict: true, schema: { not: {} } } } }, 'text.format.schema'],
+    [{ tools: [{ ...look, strict: true, parameters: { not: {} } }] }, 'tools[0].parameters'],
+    [{ input: [{ type: 'item_reference', id: 'msg_0' }] }, 'input[0].id'],
+    [{ input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }, 'input[0]'],
+    [{ tools: [], tool_choice: 'required' }, 'tool_choice'],
+    [{ previous_response_id: 'resp_0' }, 'previous_response_id'],
+  ])('what says %j is refused to whoever asked, with or without others before it', async (body, param) => {
+    const { post, ask, create } = service(slow, { maxInFlight: 1 })
+    for (const others of [false, true]) {
+      const running = others && (await create({ background: true }))
+      const refused = await post({ input: 'Hi', background: true, ...body })
+      expect(errorOf(refused)).toMatchObject({ status: 400, param })
+      if (running) await ask(`/responses/${running.id}`, { method: 'DELETE' })
+    }
+  })
+
+  test('one that waits reads what its conversation has become until then', async () => {
+    const script: Script = [{ type: 'wait', ms: 20 }, text('Done.'), finish()]
+    const { post, ask, create, calls } = service(script, { maxInFlight: 1 })
+    const conversation = jsonOf(await post({}, '/conversations')).id
+    const first = await create({ background: true, conversation })
+    const second = await create({ background: true, conversation, input: 'And?' })
+    for (const { id } of [first, second]) await settled(ask, id)
+    expect(calls.at(-1)!.messages).toHaveLength(3)
+  })
+
   test('nothing is begun for a model that there is not', async () => {
     expect(errorOf(await service().post({ model: 'no/model', input: 'Hi', background: true }))).toMatchObject({
       status: 404,

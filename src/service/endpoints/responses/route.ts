@@ -1,7 +1,7 @@
 import { type ChatMessage, V1Error } from '../../../contract/index.js'
 import { answering, type RunRequest } from '../../answer/answering.js'
 import { readRequest } from '../../answer/body.js'
-import { findModel, lookedAround } from '../../answer/loader.js'
+import { findModel } from '../../answer/loader.js'
 import { once } from '../../answer/once.js'
 import type { Run } from '../../answer/run.js'
 import {
@@ -16,7 +16,7 @@ import { SSE_HEADERS } from '../../stream/sse.js'
 import { itemId, responseId, sealed, seconds } from '../../wire/ids.js'
 import { withNames } from '../../wire/output-format.js'
 import type { Answer, CallSpec, FieldNames, Reply, ReplyHead, WholeReply } from '../../wire/reply.js'
-import { contextOf, conversationOf, joinedItems, shortener, turnsBefore, withoutOldest } from './conversation.js'
+import { contextOf, joinedItems, shortener, withoutOldest } from './conversation.js'
 import { callsWithoutResult } from './messages.js'
 import { BackgroundResponse, letGo } from './store/background.js'
 import type { KeptConversation, KeptResponse } from './store/store.js'
@@ -43,15 +43,8 @@ export function createResponse(service: Service, exchange: Exchange): Promise<Ro
     const request = await readRequest(service, exchange, signal, readResponseRequest)
     const making = new Making(service, exchange, run, request)
     if (!request.background) return making.inForeground()
-    await lookedAround(service.engine, signal)
-    findModel(service.engine, request.model)
-    const { previousId, conversationId } = request
-    // Whoever is told that it is being made should have named something that there is.
-    if (previousId !== undefined) await turnsBefore(service, exchange, signal, previousId).next()
-    if (conversationId !== undefined) await conversationOf(service, exchange, conversationId, 'conversation')
-    // From here on it no longer matters whether anybody waits.
-    exchange.request.signal.removeEventListener('abort', left)
-    return making.inBackground(client)
+    // Once its id is told it no longer matters whether anybody waits.
+    return making.inBackground(client, () => exchange.request.signal.removeEventListener('abort', left))
   }
   return answering(service, exchange, ask, client.signal)
 }
@@ -86,7 +79,8 @@ class Making {
     return this.#answering(events.of(this.#progress(events.hear)))
   }
 
-  inBackground(client: AbortController): RunRequest {
+  /** `told` is called with the first answer; from then on it is `client` that ends it. */
+  inBackground(client: AbortController, told: () => void): RunRequest {
     const { background } = this.#service.responses
     const sofar = () => this.#kept(progress.resource)
     const running = new BackgroundResponse(ownerOf(this.#exchange), client, sofar)
@@ -97,6 +91,7 @@ class Making {
       letGo(background)
     }
     const early = (): RouteResponse => {
+      told()
       background.set(this.#id, running)
       progress.queued()
       if (!this.#request.stream) return jsonResponse(progress.resource, this.#headers)
