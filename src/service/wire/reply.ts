@@ -62,6 +62,7 @@ export class Answer {
   forcedTokens = 0
   #open: number
   #deltas = 0
+  #silent = false
 
   constructor(n: number) {
     this.choices = Array.from({ length: n }, (_, index) => new AnswerChoice(index))
@@ -72,15 +73,22 @@ export class Answer {
     return this.#open === 0
   }
 
+  /** Its prompt is only to be read: the token that an engine draws to do so is told and counted by nobody. */
+  silence(): void {
+    this.#silent = true
+    this.usage = wordless(this.usage)
+  }
+
   /** For the ledger: an answer that was cut off has not been told its tokens, but each of its pieces was one or more. */
   countedUsage(): Usage {
-    return { ...this.usage, completionTokens: this.usage.completionTokens || this.#deltas }
+    const { completionTokens } = this.usage
+    return { ...this.usage, completionTokens: this.#silent ? 0 : completionTokens || this.#deltas }
   }
 
   /** Takes a part in; what breaks the contract is the engine's fault, and is thrown. */
   take(part: Part): void {
     if (part.type === 'usage') {
-      this.usage = part.usage
+      this.usage = this.#silent ? wordless(part.usage) : part.usage
       this.fingerprint = part.fingerprint ?? this.fingerprint
       return
     }
@@ -219,6 +227,8 @@ export interface WireUsage {
 }
 
 export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
+
+const wordless = (usage: Usage): Usage => ({ ...usage, completionTokens: 0, reasoningTokens: 0 })
 
 /** Of what writes nothing, as vLLM tells it. */
 export const wireTextsUsage = (promptTokens: number) => ({

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import type { ChatCall, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
+import type { UsageEvent } from '../../../usage/ledger.js'
 import { type Answer, finish, jsonOf, KEY, MODEL, serviceOf, text } from '../../v1.test-helper.js'
 import { messages } from './index.js'
 import type { MessageEvent } from './reply.js'
@@ -153,13 +154,24 @@ describe('a message', () => {
   })
 
   test('whose limit is no token only has its prompt read, as Anthropic warms its cache', async () => {
-    const { create, post, calls } = service([call(0, '{'), finish('length'), usage])
+    const counted: UsageEvent[] = []
+    const onUsage = (event: UsageEvent) => counted.push(event)
+    const { create, post, calls } = service([call(0, '{'), finish('length'), usage], { onUsage })
     const warmed = await create({ max_tokens: 0, tools: [look] })
     expect(calls[0]).toMatchObject({ maxTokens: 1, tools: [{ name: 'look' }] })
     expect(warmed).toMatchObject({ content: [], stop_reason: 'max_tokens' })
     expect(warmed.usage).toMatchObject({ input_tokens: 12, cache_read_input_tokens: 8, output_tokens: 0 })
     const events = eventsOf((await post({ max_tokens: 0, stream: true })).text)
     expect(assembled(events)).toEqual({ ...warmed, id: expect.any(String) })
+    // What an engine writes to read it is counted as it is told, also where it tells nothing of it.
+    await service([text('x'), finish('length')], { onUsage }).create({ max_tokens: 0 })
+    expect(counted.map(({ promptTokens, completionTokens }) => [promptTokens, completionTokens])).toEqual([
+      ...[
+        [20, 0],
+        [20, 0],
+        [0, 0],
+      ],
+    ])
   })
 
   test.each([

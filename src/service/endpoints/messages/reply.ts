@@ -135,6 +135,7 @@ export class MessageProgress implements WholeReply {
   begin(head: ReplyHead, answer: Answer): void {
     this.#head = head
     this.#answer = answer
+    if (this.#request.warms) answer.silence()
     this.#tell({ type: 'message_start', message: this.whole() })
   }
 
@@ -218,8 +219,7 @@ export class MessageProgress implements WholeReply {
   }
 
   get #usage(): MessageUsage {
-    const { usage } = this.#answer!
-    return usageOf(this.#request.warms ? { ...usage, completionTokens: 0, reasoningTokens: 0 } : usage)
+    return usageOf(this.#answer!.usage)
   }
 
   get #at(): number {
