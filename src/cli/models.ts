@@ -47,9 +47,8 @@ export async function listCommand(options: CacheOptions & { readonly json?: bool
 }
 
 async function rowsOf(options: CacheOptions): Promise<Row[]> {
-  const rows: Row[] = []
-  const nano = await sizeOf(nanoFolder(), false).catch(() => undefined)
-  if (nano) rows.push({ id: NANO, bytes: nano.bytes, state: 'embedded' })
+  const embedded = await embeddedRow()
+  const rows = embedded ? [embedded] : []
   const root = hubFolder(options)
   for (const namespace of await namesIn(root)) {
     for (const name of await namesIn(join(root, namespace))) {
@@ -58,6 +57,15 @@ async function rowsOf(options: CacheOptions): Promise<Row[]> {
     }
   }
   return [...rows, ...(await foreignRows())]
+}
+
+async function embeddedRow(): Promise<Row | undefined> {
+  try {
+    return { id: NANO, bytes: (await sizeOf(nanoFolder(), false)).bytes, state: 'embedded' }
+  } catch {
+    // Its package is not installed.
+    return undefined
+  }
 }
 
 /** What other programs keep here, with the reason where it cannot be read. */
@@ -89,7 +97,7 @@ export async function fitsCommand(
   names: readonly string[],
   { cache, device, context, cacheType }: FitsOptions,
 ): Promise<void> {
-  const wanted = names.length > 0 ? names : await everything({ cache })
+  const wanted = await namedOrAll(names, { cache })
   for (const name of wanted) placeOf(name)
   // What the system would have to take from others is not counted.
   const fitter = await openFitter(device, freemem())
@@ -127,7 +135,7 @@ function lineOf({ leftBytes, memoryBytes, memory, contextLength, tokensPerSecond
 
 /** Holds files against what their source says of them: sizes always, hashes where there are any. */
 export async function verifyModels(names: readonly string[], { cache }: CacheOptions): Promise<void> {
-  const wanted = names.length > 0 ? names : await everything({ cache })
+  const wanted = await namedOrAll(names, { cache })
   let bad = 0
   for (const name of wanted) {
     try {
@@ -152,6 +160,14 @@ function placeOf(name: string): ModelLocation {
   } catch (error) {
     throw new Fault(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** Those that were named, or every model on this machine, as `models list` has them. */
+async function namedOrAll(names: readonly string[], options: CacheOptions): Promise<readonly string[]> {
+  if (names.length > 0) return names
+  const all = [...((await embeddedRow()) ? [NANO] : []), ...(await everything(options))]
+  if (all.length === 0) note('No model is on this machine: name one, or see local-v1 models catalog.')
+  return all
 }
 
 /** Every model on this machine but the embedded one. */
