@@ -5,6 +5,7 @@ import { createServer as createHttpServer, get } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Ollama } from 'ollama'
 import OpenAI from 'openai'
@@ -110,6 +111,24 @@ describe('local-v1', () => {
     expect(output).toMatch(/usage file .*usage\.jsonl cannot be written: ENOENT/)
     expect(output).not.toContain('listens')
     expect(code).toBe(1)
+  })
+
+  it.each([
+    [
+      ['--responses', fileURLToPath(import.meta.url)],
+      /folder .*cli\.test\.ts of --responses cannot be written: EEXIST/,
+      1,
+    ],
+    [
+      ['--alias', 'gpt-4o=local-v1/nothing'],
+      /--alias gpt-4o=local-v1\/nothing: there is no model "local-v1\/nothing"/,
+      2,
+    ],
+  ])('says at the start what it could do nothing with: %j', async (args, message, status) => {
+    const { code, output } = await ended('serve', '--model', 'local-v1/nano', '--port', '0', ...args)
+    expect(output).toMatch(message)
+    expect(output).not.toContain('listens')
+    expect(code).toBe(status)
   })
 
   it('chats: JSON by a schema on stdout, everything else beside it', async () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { access, constants, mkdir } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
 import process from 'node:process'
@@ -60,6 +61,7 @@ export async function serveCommand(options: ServerOptions): Promise<void> {
   const hosts = options.allowHost && [...options.allowHost, 'localhost', '127.0.0.1', '[::1]']
   const usage = await ledgerIn(options.usageFile)
   const { engine, own, models } = await openEngine(options)
+  checkAliases(options.alias, models)
   const v1 = createV1({
     engine,
     keys: keys.length > 0 ? [...keys, ...(pageKey ? [pageKey] : [])] : 'none',
@@ -73,7 +75,7 @@ export async function serveCommand(options: ServerOptions): Promise<void> {
     // As Ollama does: whoever may ask without a key may unload and remove models, too.
     manageModels: options.ollama === true && keys.length === 0,
     aliases: options.alias ?? {},
-    ...keptIn(options.responses),
+    ...(await keptIn(options.responses)),
     ...(hosts && { hosts }),
     ...(options.cors && { cors: options.cors }),
     ...(usage && { usage }),
@@ -116,6 +118,14 @@ function pageKeyFor({ playground }: ServerOptions, keys: readonly string[]): { k
   return { key: randomBytes(24).toString('base64url'), id: 'playground' }
 }
 
+/** What stands for nothing would be told with the first request. */
+function checkAliases(alias: ServerOptions['alias'] = {}, models: readonly string[]): void {
+  for (const [name, id] of Object.entries(alias)) {
+    if (models.includes(id)) continue
+    throw new Fault(`--alias ${name}=${id}: there is no model "${id}" here, but ${models.join(', ')}.`)
+  }
+}
+
 async function ledgerIn(file: string | undefined): Promise<UsageLedger | undefined> {
   const ledger = file === undefined ? undefined : fileUsage(file)
   try {
@@ -127,9 +137,16 @@ async function ledgerIn(file: string | undefined): Promise<UsageLedger | undefin
 }
 
 /** Clients go on from a response that they never asked to be kept, as OpenAI keeps it. */
-function keptIn(place: ServerOptions['responses']): Pick<V1Options, 'responses'> {
+async function keptIn(place: ServerOptions['responses']): Promise<Pick<V1Options, 'responses'>> {
   if (place === false) return {}
-  return { responses: place === true ? memoryResponses() : folderResponses(place) }
+  if (place === true) return { responses: memoryResponses() }
+  try {
+    await mkdir(place, { recursive: true, mode: 0o700 })
+    await access(place, constants.W_OK)
+  } catch (error) {
+    throw new Fault(`The folder ${place} of --responses cannot be written: ${(error as Error).message}`, 1)
+  }
+  return { responses: folderResponses(place) }
 }
 
 function milliseconds(seconds: number): number {
