@@ -131,6 +131,15 @@ describe('local-v1', () => {
     expect(code).toBe(status)
   })
 
+  it('says in a line that its output cannot be written', async () => {
+    // Only Linux has a device that is always full.
+    if (process.platform !== 'linux') return
+    const command = ['-c', 'exec "$0" "$@" > /dev/full', process.execPath, PROGRAM, 'models', 'list']
+    const each = start('bash', command, { NO_COLOR: '1' })
+    expect((await each.exit).code).toBe(1)
+    expect(each.output()).toMatch(/^error: The output cannot be written: ENOSPC[^\n]*\n$/)
+  })
+
   it('chats: JSON by a schema on stdout, everything else beside it', async () => {
     const schema = join(folder, 'schema.json')
     await writeFile(schema, JSON.stringify(SCHEMA))

@@ -23,7 +23,9 @@ enableCompileCache?.()
 // A reader that has seen enough (`local-v1 models list | head`) is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
-  throw error
+  // A full disk: nobody's fault here, and no answer to what was asked.
+  note(paint('red', `error: The output cannot be written: ${error.message}`))
+  process.exit(1)
 })
 
 // Nobody hears any more; what is left to do is done all the same.
