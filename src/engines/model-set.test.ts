@@ -102,7 +102,10 @@ test('who may not begin yet may leave, and a load that is given up holds nobody 
 test('a model that is unloaded at the end of its load is not there', async () => {
   const { set, loads, closed } = setUp({ held: true })
   const ready = set.ready({ id: 'one' }, signal, noProgress)
-  const refused = expect(ready).rejects.toThrow('was unloaded while it was being loaded')
+  const refused = expect(ready).rejects.toMatchObject({
+    ...{ status: 503, code: 'model_unloaded' },
+    message: "The model 'one' was unloaded while it was being loaded.",
+  })
   await vi.waitFor(() => expect(loads).toHaveLength(1))
   await set.unload('one')
   // It was past all that asks whether anybody still wants it.

@@ -115,7 +115,8 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   }
 
   async unload(id: string): Promise<void> {
-    this.#loading.get(id)?.aborter.abort(new V1Error(503, 'The model was unloaded while it was being loaded.'))
+    const unloaded = `The model '${id}' was unloaded while it was being loaded.`
+    this.#loading.get(id)?.aborter.abort(new V1Error(503, unloaded, { code: 'model_unloaded', retryAfter: 1 }))
     await this.#drop(id)
   }
 

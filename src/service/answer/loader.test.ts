@@ -56,7 +56,7 @@ describe('a load', () => {
     const { begun, loader } = loads()
     void loader.load(MODEL)
     loader.close()
-    expect(begun[0]!.signal.reason).toMatchObject({ status: 503, message: 'The service is closing.' })
+    expect(begun[0]!.signal.reason).toMatchObject({ status: 503, code: 'closing', message: 'The service is closing.' })
   })
 })
 

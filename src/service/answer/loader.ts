@@ -68,7 +68,8 @@ export class Loader {
   }
 
   close(): void {
-    for (const { aborter } of this.#loads.values()) aborter.abort(new V1Error(503, 'The service is closing.'))
+    const closing = new V1Error(503, 'The service is closing.', { code: 'closing', retryAfter: 5 })
+    for (const { aborter } of this.#loads.values()) aborter.abort(closing)
   }
 
   #tell(listener: OnProgress, progress: LoadProgress): void {
