@@ -82,7 +82,11 @@ export async function* turnsBefore(
       throw new V1Error(400, message, { param: 'previous_response_id', code: 'response_in_progress' })
     }
     const kept = await service.responses.store.get(ownerOf(exchange), at)
-    if (!kept) throw notFound('previous_response_id', `Previous response with id '${at.slice(0, 100)}' not found.`)
+    if (!kept) {
+      const missing = at === id ? '' : `, on which '${id.slice(0, 100)}' goes on,`
+      const message = `Previous response with id '${at.slice(0, 100)}'${missing} not found. ${whyNotKept(service)} Or send what was said before as 'input'.`
+      throw notFound('previous_response_id', message)
+    }
     const { output, previous_response_id: previous } = kept.response
     if (kept.response.conversation) {
       const message = `Response with id '${at}' is part of a conversation: set 'conversation' to '${kept.response.conversation.id}' instead.`
@@ -92,6 +96,12 @@ export async function* turnsBefore(
     seen.add(at)
     at = previous
   }
+}
+
+/** What may be the reason that a response is not there, and what to do; whether others have it nobody is told. */
+export function whyNotKept({ responses }: Service): string {
+  if (!responses.always) return "This service stores a response for its key only if 'store' is true: set it."
+  return "It may have been made with 'store: false', by another service or with another key, or be deleted, or have given way to newer ones: set 'store' to true."
 }
 
 /** One of the caller's that is made in the background, or was, as long as its events are held. */
@@ -140,7 +150,7 @@ export function joinedItems(items: readonly StoredItem[], more: readonly StoredI
 
 /** With what references name in their place. */
 export async function resolved(
-  { responses: { store } }: Service,
+  service: Service,
   exchange: Exchange,
   input: readonly InputItem[],
   earlier: readonly StoredItem[],
@@ -149,12 +159,12 @@ export async function resolved(
   if (references.length === 0) return input as StoredItem[]
   const known = new Map(earlier.map((item) => [item.id, item]))
   const others = references.filter(({ id }) => !known.has(id)).map(({ id }) => id)
-  const kept = others.length === 0 ? known : await store.items(ownerOf(exchange), others)
+  const kept = others.length === 0 ? known : await service.responses.store.items(ownerOf(exchange), others)
   return input.map((item) => {
     if (item.type !== 'item_reference') return item
     const found = known.get(item.id) ?? kept.get(item.id)
     if (found) return found
-    const message = `Item with id '${item.id.slice(0, 100)}' not found. Items are stored only with their response: set 'store' to true, or send the item itself.`
+    const message = `Item with id '${item.id.slice(0, 100)}' not found. Items are stored with their response. ${whyNotKept(service)} Or send the item itself.`
     throw notFound(item.param, message)
   })
 }

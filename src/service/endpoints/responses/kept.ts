@@ -1,7 +1,7 @@
 import { V1Error } from '../../../contract/index.js'
 import { type Exchange, jsonResponse, ownerOf, type RouteResponse, type Service } from '../../answer/service.js'
 import { SSE_DONE, SSE_HEADERS } from '../../stream/sse.js'
-import { itemSize, LONGEST, runningOf, turnsBefore } from './conversation.js'
+import { itemSize, LONGEST, runningOf, turnsBefore, whyNotKept } from './conversation.js'
 import type { KeptResponse } from './store/store.js'
 import { framed } from './wire/reply.js'
 import type { ResponseResource, StoredItem } from './wire/resource.js'
@@ -21,7 +21,7 @@ export async function deleteResponse(service: Service, exchange: Exchange): Prom
   const running = runningOf(service, exchange, id)
   await running?.cancel()
   if (running) service.responses.background.delete(id)
-  if (!(await service.responses.store.delete(ownerOf(exchange), id))) throw unknown(id)
+  if (!(await service.responses.store.delete(ownerOf(exchange), id))) throw unknown(service, id)
   return jsonResponse({ id, object: 'response', deleted: true })
 }
 
@@ -67,7 +67,7 @@ async function keptOf(
   const id = exchange.named.id!
   const kept = running?.sofar() ?? (await service.responses.store.get(ownerOf(exchange), id))
   if (kept) return kept
-  throw unknown(id)
+  throw unknown(service, id)
 }
 
 /** Of one whose events are held no more: how it ended, with all of it, behind the beginning that clients wait for. */
@@ -86,8 +86,8 @@ function endOf(response: ResponseResource, after: number): string {
   return (after < 0 ? framed(created) : '') + framed(ended) + SSE_DONE
 }
 
-function unknown(id: string): V1Error {
-  const message = `Response with id '${id.slice(0, 100)}' not found. Responses are stored only if 'store' is true.`
+function unknown(service: Service, id: string): V1Error {
+  const message = `Response with id '${id.slice(0, 100)}' not found. ${whyNotKept(service)}`
   return new V1Error(404, message, { code: 'response_not_found' })
 }
 

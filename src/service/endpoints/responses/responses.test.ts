@@ -736,6 +736,29 @@ describe('what is kept', () => {
     }
   })
 
+  test('what is not there is refused with what may be the reason, and what to do', async () => {
+    const bare = service()
+    const keeping = service('Hi', { responses: memoryResponses() })
+    for (const [{ ask, post }, why] of [
+      [bare, "only if 'store' is true"],
+      [keeping, "made with 'store: false', by another service or with another key"],
+    ] as const) {
+      for (const [answer, more] of [
+        [await ask('/responses/resp_0'), "set 'store' to true|set it"],
+        [await post({ input: 'Hi', previous_response_id: 'resp_0' }), "send what was said before as 'input'"],
+        [await post({ input: [{ type: 'item_reference', id: 'msg_0' }] }), 'send the item itself'],
+      ] as const) {
+        expect(errorOf(answer).message).toContain(why)
+        expect(errorOf(answer).message).toMatch(new RegExp(more))
+      }
+    }
+    const first = await keeping.create({})
+    const second = await keeping.create({ previous_response_id: first.id })
+    await keeping.ask(`/responses/${first.id}`, { method: 'DELETE' })
+    const third = errorOf(await keeping.post({ input: 'On', previous_response_id: second.id }))
+    expect(third.message).toContain(`'${first.id}', on which '${second.id}' goes on, not found`)
+  })
+
   test('can be continued, retrieved, listed and deleted only by its caller', async () => {
     const { create, ask, post, calls } = service('Fine.', { keys: ['sk-test', 'sk-other'] })
     const first = await create({ store: true, instructions: 'Once.' })
