@@ -26,8 +26,10 @@ export function* messagesOfItems(
   // Behind the last turn that called, and its results: what clients say before one that is due comes after it.
   let due = 0
   const said = new Set<string>()
+  const cut = cutCalls(items)
   for (const [i, item] of items.entries()) {
     if (i % SLICE === SLICE - 1) yield
+    if (cut.has(item)) continue
     const between = turn.isEmpty
     if (turn.take(item)) {
       if (between) calls.tellPending(messages)
@@ -63,9 +65,22 @@ export function* messagesOfItems(
 
 /** The calls of `async` tools that have none so far. */
 export function callsWithoutResult(items: readonly StoredItem[]): StoredItem[] {
-  const ended = new Set(items.map((item) => outputOf(item)?.call_id))
-  return items.filter((item) => 'async' in item && !ended.has(item.call_id))
+  const ended = endedCalls(items)
+  return items.filter((item) => 'async' in item && item.status !== 'incomplete' && !ended.has(item.call_id))
 }
+
+/** What was cut off in the middle of a call, which nobody could run: the conversation goes on without it. */
+function cutCalls(items: readonly StoredItem[]): ReadonlySet<StoredItem> {
+  const cut = items.filter(
+    (item) => (item.type === 'function_call' || item.type === 'custom_tool_call') && item.status === 'incomplete',
+  ) as (FunctionCallItem | CustomCallItem)[]
+  if (cut.length === 0) return new Set()
+  const ended = endedCalls(items)
+  return new Set(cut.filter(({ call_id }) => !ended.has(call_id)))
+}
+
+const endedCalls = (items: readonly StoredItem[]): ReadonlySet<string | undefined> =>
+  new Set(items.map((item) => outputOf(item)?.call_id))
 
 /** Calls whose results have not been met. */
 class OpenCalls {

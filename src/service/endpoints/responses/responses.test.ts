@@ -600,6 +600,35 @@ describe('a response', () => {
     expect(cut).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
   })
 
+  test.each([
+    ['by its tokens', finish('length')],
+    ['by a fault', new V1Error(503, 'The device was lost.')],
+  ])('that was cut off in a call %s can be gone on from, without the call', async (_, end) => {
+    const { post, create, ask, calls } = service(({ messages }) =>
+      messages.at(-1)!.content !== 'Hi' ? 'Fine.' : [text('So.'), call(0, '{"at'), end],
+    )
+    const { id } = await create({ tools: [look], background: true })
+    const { output } = await settled(ask, id)
+    expect(output).toMatchObject([{ type: 'message' }, { type: 'function_call', status: 'incomplete' }])
+    await create({ input: 'On', previous_response_id: id })
+    await create({ input: [{ role: 'user', content: 'Hi' }, ...output, { role: 'user', content: 'On' }] })
+    for (const { messages } of calls.slice(-2)) {
+      expect(messages.map(({ role, content }) => [role, content])).toEqual([
+        ['user', 'Hi'],
+        ['assistant', 'So.'],
+        ['user', 'On'],
+      ])
+      expect(messages[1]).not.toHaveProperty('toolCalls')
+    }
+    const result = { type: 'function_call_output', call_id: 'call_0', output: 'x' }
+    await create({ input: [result], previous_response_id: id })
+    expect(calls.at(-1)!.messages.slice(1)).toMatchObject([{ toolCalls: [{ id: 'call_0' }] }, { role: 'tool' }])
+    // In a conversation, too, which would be at its end.
+    const conversation = jsonOf(await post({}, '/conversations')).id
+    await post({ input: 'Hi', tools: [look], conversation })
+    expect((await post({ input: 'On', conversation })).status).toBe(200)
+  })
+
   test('skips tools that nothing here can run, alone or with functions, and says so', async () => {
     const { post, create, calls } = service()
     const both = await post({ input: 'Hi', tools: [{ type: 'web_search' }, look] })

@@ -175,9 +175,12 @@ function readCall(item: JsonObject, path: string): FunctionCallItem {
     call_id: required(item, 'call_id', path, aCallId),
     ...readTool(item, path),
     arguments: required(item, 'arguments', path, readArguments),
-    status: 'completed',
+    status: callStatus(item),
   }
 }
+
+/** Nobody can run one that was cut off. */
+const callStatus = (item: JsonObject) => (item.status === 'incomplete' ? 'incomplete' : 'completed')
 
 function readTool(item: JsonObject, path: string): Pick<FunctionCallItem, 'name' | 'namespace' | 'async'> {
   const namespace = optional(item, 'namespace', path, aCalledName)
@@ -207,7 +210,7 @@ function readCustomCall(item: JsonObject, path: string): CustomCallItem {
     call_id: required(item, 'call_id', path, aCallId),
     ...readTool(item, path),
     input: required(item, 'input', path, aString),
-    status: 'completed',
+    status: callStatus(item),
   }
 }
 
