@@ -571,6 +571,7 @@ describe('a response', () => {
         { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' },
         { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'x' } },
         { type: 'compaction', encrypted_content: 'gAAAA' },
+        { type: 'configuration_update', reasoning: { effort: 'low' }, text: { format: { type: 'text' } } },
         { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' },
         {
           ...{ type: 'function_call_output', call_id: 'c' },
@@ -583,7 +584,9 @@ describe('a response', () => {
       tools: [look],
     })
     expect(status).toBe(200)
-    expect(headers.get('x-ignored-fields')).toBe('input[1].encrypted_content, input[2], input[3].encrypted_content')
+    expect(headers.get('x-ignored-fields')).toBe(
+      'input[1].encrypted_content, input[2], input[3].encrypted_content, input[4]',
+    )
     expect(calls[0]!.messages).toEqual([
       { role: 'user', content: 'Hi' },
       { role: 'system', content: expect.stringContaining('summed up by another service') },
@@ -673,6 +676,7 @@ describe('a response', () => {
     [{ input: [{ type: 'shell_call_output', call_id: 'c', output: 'x' }] }, 'input[0].output'],
     [{ input: [{ type: 'apply_patch_call_output', call_id: 'c', status: 'x' }] }, 'input[0].status'],
     [{ input: [{ type: 'local_shell_call_output', output: 'x' }] }, 'input[0].id'],
+    [{ input: [{ type: 'configuration_update', text: { format: { type: 'json_schema' } } }] }, 'input[0].text.format'],
   ])('refuses %j with an error that names %s', async (body, param) => {
     expect(errorOf(await service().post(body))).toMatchObject({ status: 400, param })
   })

@@ -11,6 +11,7 @@ import {
   oneOf,
   optional,
   required,
+  unsupported,
   wrongType,
   wrongValue,
 } from '../../../wire/fields.js'
@@ -107,6 +108,7 @@ function readItem(item: JsonObject, path: string, ignored: string[]): InputItem 
   const type = optional(item, 'type', path, aString) ?? ('role' in item ? 'message' : 'item_reference')
   const reader = READERS.get(type)
   if (!reader && HOSTED.test(type)) {
+    checkUpdate(item, path)
     ignored.push(path)
     return emptyItem(item, path)
   }
@@ -117,6 +119,14 @@ function readItem(item: JsonObject, path: string, ignored: string[]): InputItem 
 
 const idOf = (item: JsonObject, path: string, prefix: string): string =>
   optional(item, 'id', path, aString) ?? itemId(prefix)
+
+/** `configuration_update`: an effort is a hint, but a schema that it asks for would be kept to by nobody. */
+function checkUpdate({ type, text }: JsonObject, path: string): void {
+  if (type !== 'configuration_update' || !isRecord(text) || !isRecord(text.format) || text.format.type === 'text')
+    return
+  const param = at(path, 'text.format')
+  throw unsupported(param, "A format is not taken from an item: send 'text.format' with each request.")
+}
 
 /** In the place of an item that is ignored: it has no content. */
 function emptyItem(item: JsonObject, path: string): ReasoningItem {
