@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
 import { FastResponse, NodeRequest, sendNodeResponse } from 'srvx/node'
 import { V1Error } from '../src/contract/errors.js'
 import type { V1 } from '../src/index.js'
@@ -43,7 +44,7 @@ export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerRes
     console.error(error)
     response = Response.json(new V1Error(500, 'The server had an error while processing the request.'), { status: 500 })
   }
-  if (!incoming.complete) outgoing.once('finish', () => leaveUpload(incoming, socket))
+  if (!incoming.complete) carrierOf(outgoing).once('finish', () => leaveUpload(incoming, socket))
   // Whatever else was put in the place of our answer is sent as it is.
   const text = wholeTexts.get(response)
   if (text !== undefined) response = new FastResponse(text, response)
@@ -91,6 +92,11 @@ function setBody(incoming: NodeIncoming, request: Request, client: Client): void
   request.headers.delete('content-length')
 }
 
+/** Over HTTP/2 an answer does not know whether it was left, and says that it was sent only when the upload has ended too. */
+function carrierOf(outgoing: ServerResponse & { readonly stream?: Writable }): Writable {
+  return outgoing.stream ?? outgoing
+}
+
 /** Hundreds of clients may leave in one turn of the event loop, and what each had begun is to be taken back. */
 const leaving = new Entrance(PER_TURN)
 
@@ -107,7 +113,7 @@ class Client {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#outgoing.destroyed) this.left()
+      if (carrierOf(this.#outgoing).destroyed) this.left()
       else this.#outgoing.once('close', this.#closed)
     }
     return this.#controller.signal
