@@ -112,6 +112,41 @@ test('a whole answer is sent as text, with the headers that it has by then; a st
   streamed.mockRestore()
 })
 
+/** As `compression` and `express-session` do: whatever `end` is given is a chunk. */
+const taking: RequestHandler = (_, response, next) => {
+  const end = response.end.bind(response) as (chunk?: Buffer) => typeof response
+  response.end = ((chunk?: string | Buffer) =>
+    end(chunk === undefined ? chunk : Buffer.from(chunk))) as typeof response.end
+  next()
+}
+
+/** `on-headers` before 1.1, which knows of no list of names and values in turns. */
+const watching: RequestHandler = (_, response, next) => {
+  const writeHead = response.writeHead.bind(response)
+  response.writeHead = ((status: number, ...rest: unknown[]) => {
+    const headers = rest.at(-1) ?? {}
+    const pairs = Array.isArray(headers) ? headers.map(([name, value]) => [name, value]) : Object.entries(headers)
+    for (const [name, value] of pairs) response.setHeader(name, value)
+    return writeHead(status)
+  }) as typeof response.writeHead
+  next()
+}
+
+test('behind middleware that replaces what responses are written with', async () => {
+  const url = await serve((app) => app.use(taking, watching, express(service())))
+  expect(await ask(`${url}/v1`)).toBe('ä "quoted" 🌍')
+  const head = await fetch(`${url}/v1/models`, { method: 'HEAD' })
+  expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/json'])
+  expect((await fetch(`${url}/v1/models`, { method: 'OPTIONS' })).status).toBe(204)
+  const stream = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...JSON.parse(body), stream: true }),
+  })
+  expect(stream.headers.get('content-type')).toMatch('text/event-stream')
+  expect(await stream.text()).toMatch(/data: \[DONE\]\s*$/)
+})
+
 test('a fault in the service is still an answer in its form, and tells nothing', async () => {
   const failing: V1 = {
     ...service(),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
-import { FastResponse, NodeRequest, sendNodeResponse } from 'srvx/node'
+import { NodeRequest, sendNodeResponse } from 'srvx/node'
 import { V1Error } from '../src/contract/errors.js'
 import type { V1 } from '../src/index.js'
 import { BEGIN_PER_TURN, Entrance, wholeTexts } from '../src/platform/turns.js'
@@ -45,10 +45,19 @@ export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerRes
     response = Response.json(new V1Error(500, 'The server had an error while processing the request.'), { status: 500 })
   }
   if (!incoming.complete) carrierOf(outgoing).once('finish', () => leaveUpload(incoming, socket))
+  if (!outgoing.headersSent) sendHead(outgoing, response)
   // Whatever else was put in the place of our answer is sent as it is.
   const text = wholeTexts.get(response)
-  if (text !== undefined) response = new FastResponse(text, response)
-  await sendNodeResponse(outgoing, response).catch(() => outgoing.destroy())
+  // Middleware such as `compression` and `express-session` takes whatever `end` is given for a chunk, a callback too.
+  if (text !== undefined || response.body === null) outgoing.end(text)
+  else await sendNodeResponse(outgoing, response).catch(() => outgoing.destroy())
+}
+
+/** Not as a list, which the same middleware read wrong for many years (`on-headers` before 1.1). */
+function sendHead(outgoing: ServerResponse, { status, statusText, headers }: Response): void {
+  const cookies = headers.getSetCookie()
+  if (statusText !== '') outgoing.statusMessage = statusText
+  outgoing.writeHead(status, { ...Object.fromEntries(headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) })
 }
 
 /** With the URL under which `v1` knows the path: behind a mount point that may be the rest or the whole. */
