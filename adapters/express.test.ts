@@ -147,6 +147,25 @@ test('behind middleware that replaces what responses are written with', async ()
   expect(await stream.text()).toMatch(/data: \[DONE\]\s*$/)
 })
 
+test('where other middleware has answered, the engine stops and nothing more is sent', async () => {
+  const engine = scenarioEngine(scenario)
+  const limited: RequestHandler = (_, response, next) => {
+    void expect
+      .poll(() => engine.probe('test/thinking').active)
+      .toBe(1)
+      .then(() => response.status(503).send('too long'))
+    next()
+  }
+  const url = await serve((app) => app.use(limited, express(createV1({ engine, keys: 'none' }))))
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test/thinking', messages: [{ role: 'user', content: 'x' }] }),
+  })
+  expect([response.status, await response.text()]).toEqual([503, 'too long'])
+  await expect.poll(() => engine.probe('test/thinking')).toMatchObject({ started: 1, active: 0, aborted: 1 })
+})
+
 test('a fault in the service is still an answer in its form, and tells nothing', async () => {
   const failing: V1 = {
     ...service(),

@@ -33,9 +33,9 @@ export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerRes
   if (turn) await turn
   const request = requestFor(v1, incoming, outgoing)
   if (next && !v1.match(request)) return next()
+  const client = new Client(outgoing)
   let response: Response
   try {
-    const client = new Client(outgoing)
     Object.defineProperty(request, 'signal', { get: () => client.signal })
     setBody(incoming, request, client)
     response = await v1.fetch(request, { localAddress: socket.localAddress })
@@ -44,8 +44,11 @@ export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerRes
     console.error(error)
     response = Response.json(new V1Error(500, 'The server had an error while processing the request.'), { status: 500 })
   }
+  // Another has answered meanwhile: middleware with a time limit of its own.
+  if (outgoing.headersSent) return void response.body?.cancel()
+  client.answered = true
   if (!incoming.complete) carrierOf(outgoing).once('finish', () => leaveUpload(incoming, socket))
-  if (!outgoing.headersSent) sendHead(outgoing, response)
+  sendHead(outgoing, response)
   // Whatever else was put in the place of our answer is sent as it is.
   const text = wholeTexts.get(response)
   // Middleware such as `compression` and `express-session` takes whatever `end` is given for a chunk, a callback too.
@@ -111,6 +114,8 @@ const leaving = new Entrance(PER_TURN)
 
 /** Who waits for an answer, and may leave before it is there. */
 class Client {
+  /** What it is sent is ours. */
+  answered = false
   readonly #outgoing: ServerResponse
   #controller: AbortController | undefined
 
@@ -134,7 +139,7 @@ class Client {
   }
 
   readonly #closed = async (): Promise<void> => {
-    if (this.#outgoing.writableEnded) return
+    if (this.answered && this.#outgoing.writableEnded) return
     await leaving.enter('')
     this.left()
   }
