@@ -1,17 +1,16 @@
-import {
-  type Capabilities,
-  type DecideCall,
-  type Decided,
-  type EmbedCall,
-  type Embeddings,
-  type Engine,
-  type ExtractCall,
-  type Extracted,
-  type ModelInfo,
-  type Part,
-  type RankCall,
-  type Ranking,
-  V1Error,
+import type {
+  Capabilities,
+  DecideCall,
+  Decided,
+  EmbedCall,
+  Embeddings,
+  Engine,
+  ExtractCall,
+  Extracted,
+  ModelInfo,
+  Part,
+  RankCall,
+  Ranking,
 } from '../contract/index.js'
 import { type DecisionsForm, deciding } from './upstream/deciding.js'
 import { embeddingsOf } from './upstream/embeddings.js'
@@ -19,7 +18,7 @@ import { eventsOf } from './upstream/events.js'
 import { extractedOf, extractionsBody } from './upstream/extractions.js'
 import { PartReader } from './upstream/parts.js'
 import { rankingOf } from './upstream/ranking.js'
-import { refusalOf } from './upstream/refusal.js'
+import { refusalOf, unreached } from './upstream/refusal.js'
 import { requestBody } from './upstream/request.js'
 import { scoredParts } from './upstream/scored.js'
 import { asNoPath } from './upstream/sent.js'
@@ -92,22 +91,16 @@ export function upstream(options: UpstreamOptions): Engine {
   const send = options.fetch ?? ((target, init) => fetch(target, init))
   const post = async (url: string, body: unknown, signal: AbortSignal): Promise<Response> => {
     const init = { method: 'POST', headers: await headersOf(options), body: JSON.stringify(body), signal }
-    const response = await send(url, init).catch((error: unknown) => {
-      signal.throwIfAborted()
-      throw new V1Error(503, 'The upstream service cannot be reached.', {
-        code: 'upstream_down',
-        cause: error,
-      })
-    })
+    const response = await send(url, init).catch((error) => unreached(error, signal))
     if (!response.ok) throw await refusalOf(response)
     return response
   }
+  const textOf = async (path: string, body: unknown, signal: AbortSignal): Promise<string> => {
+    const response = await post(at(path), body, signal)
+    return response.text().catch((error) => unreached(error, signal))
+  }
   const maxTokensField = options.maxTokensField ?? 'max_tokens'
-  const decide = deciding(
-    async (path, body, signal) => (await post(at(path), body, signal)).text(),
-    options.decisions,
-    { maxTokensField },
-  )
+  const decide = deciding(textOf, options.decisions, { maxTokensField })
   return {
     version: 2,
     models: infos,
@@ -116,12 +109,12 @@ export function upstream(options: UpstreamOptions): Engine {
       const path = call.prompt === undefined ? '/chat/completions' : '/completions'
       if (call.promptLogprobs) {
         const { stream, stream_options, ...whole } = body
-        yield* scoredParts(await (await post(at(path), { ...whole, echo: true }, call.signal)).text(), call)
+        yield* scoredParts(await textOf(path, { ...whole, echo: true }, call.signal), call)
         return
       }
       const response = await post(at(path), body, call.signal)
       const reader = new PartReader(call.evidence)
-      for await (const data of eventsOf(response)) {
+      for await (const data of eventsOf(response, call.signal)) {
         if (data === '[DONE]') break
         yield* reader.read(data)
       }
@@ -130,20 +123,20 @@ export function upstream(options: UpstreamOptions): Engine {
     async embed(call: EmbedCall): Promise<Embeddings> {
       const { inputs, dimensions, signal } = call
       const body = { model: names.get(call.model)!, input: inputs, ...(dimensions !== undefined && { dimensions }) }
-      return embeddingsOf(await (await post(at('/embeddings'), body, signal)).text(), inputs.length)
+      return embeddingsOf(await textOf('/embeddings', body, signal), inputs.length)
     },
     async rank({ model, query, documents, signal }: RankCall): Promise<Ranking> {
       const body = { model: names.get(model)!, query, documents, top_n: documents.length }
-      return rankingOf(await (await post(at('/rerank'), body, signal)).text(), documents.length)
+      return rankingOf(await textOf('/rerank', body, signal), documents.length)
     },
     decide: (call: DecideCall): Promise<Decided> => decide(call, names.get(call.model)!),
     async extract(call: ExtractCall): Promise<Extracted> {
       const model = names.get(call.model)!
       const body = extractionsBody(call, model)
-      const response = await post(at('/extractions'), body, call.signal).catch((error: unknown) => {
+      const text = await textOf('/extractions', body, call.signal).catch((error: unknown) => {
         throw asNoPath(error, model, '/extractions', 'cannot extract fields')
       })
-      return extractedOf(await response.text(), call)
+      return extractedOf(text, call)
     },
   }
 }

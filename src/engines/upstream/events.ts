@@ -1,17 +1,18 @@
 import { V1Error } from '../../contract/index.js'
+import { unreached } from './refusal.js'
 
 /** An event of more characters than this is no chunk of an answer. */
 const MAX_EVENT = 8 * 2 ** 20
 
 /** The data of each event of an event stream. Leaving the loop hangs up. */
-export async function* eventsOf(response: Response): AsyncGenerator<string> {
+export async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
   if (!response.body) return
   const reader = response.body.getReader()
   const decoder = new TextDecoder()
   let rest = ''
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const { done, value } = await reader.read().catch((error) => unreached(error, signal))
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true })
       const { events, left } = split(done ? `${rest}\n\n` : rest)
       rest = left

@@ -1,10 +1,14 @@
 import { type Part, type PromptLogprob, type TokenLogprob, type Usage, V1Error } from '../../contract/index.js'
 import { checkEvidence, evidenceParts, type SentEvidence } from './evidence.js'
+import { messageIn } from './refusal.js'
 import { parsed } from './sent.js'
 
 /** What we read of a chunk. It comes from another service: anything may be missing. */
 interface Chunk {
-  readonly error?: { readonly message?: unknown }
+  /** `error` where the whole of it is one. */
+  readonly object?: string
+  readonly error?: unknown
+  readonly message?: unknown
   readonly system_fingerprint?: string | null
   readonly usage?: ChunkUsage | null
   readonly choices?: readonly ChunkChoice[]
@@ -92,7 +96,9 @@ export class PartReader {
 
   *read(data: string): Generator<Part> {
     const chunk = parsed(data) as Chunk
-    if (chunk.error) throw new V1Error(500, messageOf(chunk.error.message), { code: 'upstream_error' })
+    if (chunk.error || chunk.object === 'error') {
+      throw new V1Error(500, messageIn(chunk) ?? 'The upstream service had an error.', { code: 'upstream_error' })
+    }
     this.#fingerprint = chunk.system_fingerprint ?? this.#fingerprint
     if (chunk.usage) this.#usage = usageOfChunk(chunk.usage)
     if (chunk.prompt_token_ids && !this.#hasPrompt) {
@@ -123,9 +129,6 @@ export class PartReader {
     yield { type: 'usage', usage: this.#usage, fingerprint: this.#fingerprint }
   }
 }
-
-const messageOf = (message: unknown): string =>
-  typeof message === 'string' ? message : 'The upstream service had an error.'
 
 function* readChoice(
   { index: choice = 0, text: older, delta, logprobs, finish_reason: reason, stop_reason: stop, evidence }: ChunkChoice,

@@ -2,6 +2,12 @@ import { V1Error } from '../../contract/index.js'
 
 const MAX_MESSAGE = 2000
 
+/** A connection that is not made, or breaks before the whole answer is there: another try may find another machine. */
+export function unreached(cause: unknown, signal: AbortSignal): never {
+  signal.throwIfAborted()
+  throw new V1Error(503, 'The upstream service cannot be reached.', { code: 'upstream_down', cause })
+}
+
 /** What the other service refused, as our own refusal. */
 export async function refusalOf(response: Response): Promise<V1Error> {
   const { message, param, code } = readError(await textOf(response))
@@ -22,16 +28,28 @@ async function textOf(response: Response): Promise<string> {
   }
 }
 
+/** vLLM has sent its errors bare, Ollama as a text, FastAPI as `detail`, which may be a list of what is wrong. */
+export function messageIn({ error, message, detail }: ErrorBody): string | undefined {
+  const named = typeof error === 'object' && error !== null ? (error as ErrorBody).message : message
+  const listed = Array.isArray(detail) ? JSON.stringify(detail) : detail
+  const found = [named, error, listed].find((each) => typeof each === 'string') as string | undefined
+  return found?.slice(0, MAX_MESSAGE)
+}
+
+interface ErrorBody {
+  readonly error?: unknown
+  readonly message?: unknown
+  readonly detail?: unknown
+}
+
 function readError(text: string): { message: string; param: string | null; code: string | null } {
-  let body: { error?: unknown; message?: unknown; detail?: unknown } = {}
+  let body: ErrorBody = {}
   try {
-    body = (JSON.parse(text) ?? {}) as typeof body
+    body = (JSON.parse(text) ?? {}) as ErrorBody
   } catch {}
-  // vLLM has sent its errors bare, FastAPI as `detail`.
   const error = (typeof body.error === 'object' && body.error !== null ? body.error : body) as Record<string, unknown>
-  const message = [error.message, body.error, body.detail].find((each) => typeof each === 'string')
   return {
-    message: String(message ?? 'The upstream service refused the request.').slice(0, MAX_MESSAGE),
+    message: messageIn(body) ?? 'The upstream service refused the request.',
     param: typeof error.param === 'string' ? error.param : null,
     code: typeof error.code === 'string' ? error.code : null,
   }
@@ -39,6 +57,9 @@ function readError(text: string): { message: string; param: string | null; code:
 
 function retryAfterOf(headers: Headers): number | undefined {
   const ms = Number.parseFloat(headers.get('retry-after-ms') ?? '')
-  const seconds = Number.isFinite(ms) ? ms / 1000 : Number.parseFloat(headers.get('retry-after') ?? '')
+  const after = headers.get('retry-after') ?? ''
+  // It may be a date, as some proxies write it.
+  const told = /^\s*\d/.test(after) ? Number.parseFloat(after) : (Date.parse(after) - Date.now()) / 1000
+  const seconds = Number.isFinite(ms) ? ms / 1000 : told
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined
 }
