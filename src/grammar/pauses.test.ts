@@ -1,17 +1,23 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { GrammarSource } from '../contract/index.js'
+import type { Slices } from '../platform/index.js'
+import { differenceInSlices } from './automata/sets.js'
 import { prepare } from './automaton/entry.js'
 import { choiceOf, followedBy, type Rule, repeated } from './automaton/rule.js'
 import { compile } from './compile.js'
 import { Fuel } from './fuel.js'
-import { compileRegexInSlices } from './regex/regex.js'
+import { compileRegex, compileRegexInSlices } from './regex/regex.js'
 import { Builder } from './rules/builder.js'
 import { withoutLeftRecursion } from './rules/left-recursion.js'
 import { measure, namesIn } from './rules/measure.js'
 import { fixed, optionsInSlices } from './rules/options.js'
+import { Context } from './schema/context.js'
+import { Document, type Schema } from './schema/document.js'
+import { Values } from './schema/values.js'
 import type { SchemaError } from './schema-error.js'
 import { Vocabulary } from './structured.js'
 import { fromSourceInSlices, gbnf } from './texts.js'
+import { layoutOf } from './values/format.js'
 
 const many = (count: number, line: (i: number) => string, join = '\n') =>
   Array.from({ length: count }, (_, i) => line(i)).join(join)
@@ -97,6 +103,48 @@ describe('what takes long to compile pauses', () => {
     } catch {}
     expect(most).toBeLessThan(30_000)
   })
+})
+
+describe('alternatives of numbers', () => {
+  const multiples = (...steps: number[]) => steps.map((multipleOf) => ({ type: 'integer', multipleOf }))
+
+  it.each<[string, Schema]>([
+    ['of which one is to hold', { oneOf: multiples(7, 11) }],
+    ['of which not one is to hold', { type: 'integer', minimum: 5, not: { oneOf: multiples(7, 11) } }],
+    [
+      'within each other',
+      { oneOf: [{ properties: { a: { oneOf: multiples(13, 17) } }, required: ['a'] }, { const: 1 }] },
+    ],
+    ['of many remainders, which are refused', { oneOf: multiples(1009, 997) }],
+    ['that are all to hold', { allOf: multiples(1019, 991) }],
+  ])('are held against each other in few steps between one pause and the next: %s', (_, schema) => {
+    const fuel = new Fuel()
+    const context = new Context(new Document(schema), fuel, layoutOf('compact'), undefined)
+    const most = mostSteps(new Values(context).root(), fuel)
+    expect(fuel.spent).toBeGreaterThan(20_000)
+    expect(most).toBeLessThan(10_000)
+  })
+
+  it('which are texts that have none in common, too', () => {
+    const [a, b] = ['^([0-9]{1,9}-){400}a$', '^([0-9]{1,8}-){400}b$'].map((source) => compileRegex(source))
+    const fuel = new Fuel()
+    expect(mostSteps(differenceInSlices(a!, b!, fuel), fuel)).toBeLessThan(5000)
+    expect(fuel.spent).toBeGreaterThan(10_000)
+  })
+
+  /** The most that is spent between two pauses, or before a refusal. */
+  function mostSteps(work: Slices<unknown>, fuel: Fuel): number {
+    let [before, most] = [0, 0]
+    const pause = () => {
+      most = Math.max(most, fuel.spent - before)
+      before = fuel.spent
+    }
+    try {
+      while (!work.next().done) pause()
+    } catch {}
+    pause()
+    return most
+  }
 })
 
 describe('rules that begin with each other', () => {

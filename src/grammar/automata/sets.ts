@@ -6,7 +6,7 @@ import { EVERY } from './charset.js'
 import { partition, refine } from './classes.js'
 import { Complement } from './complement.js'
 import { CountedAutomaton } from './counted.js'
-import { minimise } from './minimise.js'
+import { minimise, minimiseInSlices } from './minimise.js'
 import { isSparse, type Sparse, whole, wholeInSlices } from './stretches.js'
 import { TableAutomaton } from './table.js'
 import { DEAD, type TextAutomaton } from './types.js'
@@ -30,19 +30,19 @@ export function intersect(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SE
   return atOnce(intersectInSlices(a, b, fuel))
 }
 
-/** With a pause every few milliseconds where one of them is made of a text, which may be long. */
+/** With a pause every few milliseconds. */
 export function* intersectInSlices(a: TextAutomaton, b: TextAutomaton, fuel: Fuel): Slices<TextAutomaton> {
   if (a === b || b === ANY_TEXT) return a
   if (a === ANY_TEXT) return b
   if (isSparse(a)) return yield* ofSparse(a, b, fuel)
   if (isSparse(b)) return yield* ofSparse(b, a, fuel)
-  if (a instanceof Complement) return difference(b, a.of, fuel)
-  if (b instanceof Complement) return difference(a, b.of, fuel)
+  if (a instanceof Complement) return yield* differenceInSlices(b, a.of, fuel)
+  if (b instanceof Complement) return yield* differenceInSlices(a, b.of, fuel)
   if (a.empty || b.empty) return NO_TEXT
   // Counters stay counters: only the bases are multiplied.
   if (a instanceof CountedAutomaton) return yield* counted(a, intersectInSlices(a.base, b, fuel), fuel)
   if (b instanceof CountedAutomaton) return yield* counted(b, intersectInSlices(a, b.base, fuel), fuel)
-  return remembered(intersections, a, b, fuel, () => product(a, b, (x, y) => x && y, fuel))
+  return yield* remembered(intersections, a, b, fuel, () => product(a, b, (x, y) => x && y, fuel))
 }
 
 function* ofSparse(a: Sparse, b: TextAutomaton, fuel: Fuel): Slices<TextAutomaton> {
@@ -61,21 +61,26 @@ function* counted(bounds: CountedAutomaton, making: Slices<TextAutomaton>, fuel:
 export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (a === b || b.empty) return a
   if (a.empty) return b
-  return product(a, b, (x, y) => x || y, fuel)
+  return atOnce(product(a, b, (x, y) => x || y, fuel))
 }
 
 /** What `a` accepts and `b` does not. */
 export function difference(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
-  if (b instanceof Complement) return intersect(a, b.of, fuel)
+  return atOnce(differenceInSlices(a, b, fuel))
+}
+
+/** With a pause every few milliseconds. */
+export function* differenceInSlices(a: TextAutomaton, b: TextAutomaton, fuel: Fuel): Slices<TextAutomaton> {
+  if (b instanceof Complement) return yield* intersectInSlices(a, b.of, fuel)
   if (a.empty || b.empty) return a
-  if (isSparse(a)) return atOnce(textsWithin(whole(a), whole(b), false, fuel))
+  if (isSparse(a)) return yield* textsWithin(yield* wholeInSlices(a), yield* wholeInSlices(b), false, fuel)
   // What is left out of all lengths is left out of these. Multiplied, every length would be a state.
   if (a instanceof CountedAutomaton && !(b instanceof CountedAutomaton)) {
-    const base = difference(a.base, b, fuel)
+    const base = yield* differenceInSlices(a.base, b, fuel)
     return base === a.base ? a : a.over(base, fuel)
   }
-  if (disjoint(a, b, fuel)) return a
-  return remembered(differences, a, b, fuel, () => product(a, b, (x, y) => x && !y, fuel))
+  if (yield* areDisjoint(a, b, fuel)) return a
+  return yield* remembered(differences, a, b, fuel, () => product(a, b, (x, y) => x && !y, fuel))
 }
 
 export function complement(a: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
@@ -85,18 +90,22 @@ export function complement(a: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAut
 
 /** Whether `b` accepts all that `a` accepts. */
 export function isSubset(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): boolean {
-  return !meets(a, b, (x, y) => x && !y, fuel)
+  return !atOnce(meets(a, b, (x, y) => x && !y, fuel))
 }
 
 /** Whether no text is accepted by both. */
 export function disjoint(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): boolean {
+  return atOnce(areDisjoint(a, b, fuel))
+}
+
+function* areDisjoint(a: TextAutomaton, b: TextAutomaton, fuel: Fuel): Slices<boolean> {
   const [baseA, baseB] = [a, b].map((one) => (one instanceof CountedAutomaton ? one.base : one)) as [
     TextAutomaton,
     TextAutomaton,
   ]
   // What already differs without its lengths need not be compared at every length.
-  if ((baseA !== a || baseB !== b) && !meets(baseA, baseB, (x, y) => x && y, fuel)) return true
-  return !meets(a, b, (x, y) => x && y, fuel)
+  if ((baseA !== a || baseB !== b) && !(yield* meets(baseA, baseB, (x, y) => x && y, fuel))) return true
+  return !(yield* meets(a, b, (x, y) => x && y, fuel))
 }
 
 /**
@@ -107,13 +116,13 @@ type Memory = WeakMap<TextAutomaton, WeakMap<TextAutomaton, { made: TextAutomato
 const intersections: Memory = new WeakMap()
 const differences: Memory = new WeakMap()
 
-function remembered(
+function* remembered(
   memory: Memory,
   a: TextAutomaton,
   b: TextAutomaton,
   fuel: Fuel,
-  make: () => TextAutomaton,
-): TextAutomaton {
+  make: () => Slices<TextAutomaton>,
+): Slices<TextAutomaton> {
   const results = memory.get(a) ?? new WeakMap<TextAutomaton, { made: TextAutomaton; cost: number }>()
   const known = results.get(b)
   if (known !== undefined) {
@@ -121,7 +130,7 @@ function remembered(
     return known.made
   }
   const before = fuel.left
-  const made = make()
+  const made = yield* make()
   results.set(b, { made, cost: before - fuel.left })
   memory.set(a, results)
   return made
@@ -129,7 +138,7 @@ function remembered(
 
 type Combine = (a: boolean, b: boolean) => boolean
 
-function product(one: TextAutomaton, other: TextAutomaton, accepts: Combine, fuel: Fuel): TableAutomaton {
+function* product(one: TextAutomaton, other: TextAutomaton, accepts: Combine, fuel: Fuel): Slices<TableAutomaton> {
   const [a, b] = [whole(one), whole(other)]
   const { classes, left, right } = refine(a.classes, b.classes)
   const width = left.length
@@ -142,6 +151,7 @@ function product(one: TextAutomaton, other: TextAutomaton, accepts: Combine, fue
   for (let s = 1; s < pairs.lefts.length; s++) {
     // A cell takes a fraction of the time of other steps.
     fuel.spend(1 + (width >> 2))
+    if (fuel.tires()) yield
     const x = pairs.lefts[s]!
     const y = pairs.rights[s]!
     const row = s * width
@@ -157,7 +167,7 @@ function product(one: TextAutomaton, other: TextAutomaton, accepts: Combine, fue
   for (let s = 1; s < accepting.length; s++) {
     if (accepts(a.accepts(pairs.lefts[s]!), b.accepts(pairs.rights[s]!))) accepting[s] = 1
   }
-  return minimise(1, classes, rows.slice(0, accepting.length * width), accepting)
+  return yield* minimiseInSlices(1, classes, rows.slice(0, accepting.length * width), accepting)
 }
 
 function enlarged(rows: Uint32Array): Uint32Array<ArrayBuffer> {
@@ -192,7 +202,7 @@ class Pairs {
 }
 
 /** Whether the two reach, together, a pair that `found` asks for. */
-function meets(one: TextAutomaton, other: TextAutomaton, found: Combine, fuel: Fuel): boolean {
+function* meets(one: TextAutomaton, other: TextAutomaton, found: Combine, fuel: Fuel): Slices<boolean> {
   const [a, b] = [whole(one), whole(other)]
   if (a.empty) return false
   const { left, right } = refine(a.classes, b.classes)
@@ -204,6 +214,7 @@ function meets(one: TextAutomaton, other: TextAutomaton, found: Combine, fuel: F
     const x = stack.pop()!
     if (found(a.accepts(x), b.accepts(y))) return true
     fuel.spend(left.length)
+    if (fuel.tires()) yield
     for (let cls = 1; cls < left.length; cls++) {
       const nextX = a.step(x, left[cls]!)
       const nextY = b.step(y, right[cls]!)

@@ -1,4 +1,4 @@
-import { isRecord } from '../../platform/index.js'
+import { isRecord, type Slices } from '../../platform/index.js'
 import type { Choice } from '../schema/branch.js'
 import { refusal } from '../schema/context.js'
 import { typeName } from '../schema/document.js'
@@ -37,22 +37,22 @@ const anyOf = list('anyOf', {
 })
 
 const oneOf = list('oneOf', {
-  assert({ branch, expander }, atoms) {
-    const { options, apart } = expander.exactlyOne(atoms)
+  *assert({ branch, expander }, atoms) {
+    const { options, apart } = yield* expander.exactlyOne(atoms)
     branch.laterOr(options, apart)
   },
-  deny(at, atoms) {
-    at.choices.push(...notExactlyOne(at, atoms))
+  *deny(at, atoms) {
+    at.choices.push(...(yield* notExactlyOne(at, atoms)))
   },
   holds: ({ test }, atoms, value) => atoms.filter((atom) => test(atom, value)).length === 1,
 })
 
 /** None of them, or two at once. */
-function notExactlyOne({ context, expander }: Denying, atoms: readonly Atom[]): Choice[] {
+function* notExactlyOne({ context, expander }: Denying, atoms: readonly Atom[]): Slices<Choice[]> {
   const choices: Choice[] = [{ atoms: atoms.map((atom) => context.not(atom)) }]
-  atoms.forEach((a, i) => {
-    for (const b of atoms.slice(i + 1)) if (expander.overlap(a, b)) choices.push({ atoms: [a, b] })
-  })
+  for (const [i, a] of atoms.entries()) {
+    for (const b of atoms.slice(i + 1)) if (yield* expander.overlap(a, b)) choices.push({ atoms: [a, b] })
+  }
   return choices
 }
 

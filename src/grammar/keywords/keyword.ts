@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import type { Branch, Choice } from '../schema/branch.js'
 import type { Context } from '../schema/context.js'
 import type { Schema, Site } from '../schema/document.js'
@@ -13,13 +14,18 @@ export interface Stand {
   readonly schema: Keyworded
 }
 
+/** Each alternative with those that it may share a value with shut out; `apart`: one of them, and no two. */
+export interface ExactlyOne {
+  readonly options: readonly Choice[]
+  readonly apart: readonly (readonly Choice[])[]
+}
+
 /** What of the expansion a keyword may ask. */
 export interface Expanding {
   /** Whether two subschemas may share a value; errs on the side of yes. */
-  overlap(a: Atom, b: Atom): boolean
+  overlap(a: Atom, b: Atom): Slices<boolean>
   holds(atom: Atom, value: unknown): boolean
-  /** Each alternative with those that it may share a value with shut out; `apart`: one of them, and no two. */
-  exactlyOne(atoms: readonly Atom[]): { options: readonly Choice[]; apart: readonly (readonly Choice[])[] }
+  exactlyOne(atoms: readonly Atom[]): Slices<ExactlyOne>
 }
 
 export interface Asserting extends Stand {
@@ -56,10 +62,10 @@ export interface Keyword<Claim = unknown> {
   readonly kinds: number
   /** What it says here, its value checked; undefined: nothing. */
   read(at: Stand): Claim | undefined
-  /** Makes a branch demand it. */
-  assert(at: Asserting, claim: Claim): void
-  /** Adds the ways to break it. */
-  deny(at: Denying, claim: Claim): void
+  /** Makes a branch demand it, with pauses where that takes long. */
+  assert(at: Asserting, claim: Claim): Slices<void> | void
+  /** Adds the ways to break it, with pauses where that takes long. */
+  deny(at: Denying, claim: Claim): Slices<void> | void
   /** Whether a value of its kinds keeps it. */
   holds(at: Judging, claim: Claim, value: unknown): boolean
 }

@@ -1,4 +1,4 @@
-import { getOrMake, LruMap } from '../../platform/index.js'
+import { atOnce, getOrMake, LruMap, type Slices } from '../../platform/index.js'
 
 /**
  * JSON numbers as automata over their text: exactly those that satisfy the bounds, written as `JSON.stringify` writes
@@ -7,7 +7,7 @@ import { getOrMake, LruMap } from '../../platform/index.js'
 
 import { partition } from '../automata/classes.js'
 import { withLength } from '../automata/lengths.js'
-import { minimise } from '../automata/minimise.js'
+import { minimiseInSlices } from '../automata/minimise.js'
 import { NO_TEXT } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Fuel } from '../fuel.js'
@@ -41,11 +41,16 @@ const unbounded = new Map<boolean, TextAutomaton>()
 
 /** The texts of the numbers that satisfy `spec`. */
 export function numberAutomaton(spec: NumberSpec, fuel = new Fuel()): TextAutomaton {
+  return atOnce(numberAutomatonInSlices(spec, fuel))
+}
+
+/** With a pause every few milliseconds. */
+export function* numberAutomatonInSlices(spec: NumberSpec, fuel: Fuel): Slices<TextAutomaton> {
   const { integer, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = spec
   const bounds = [minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf]
   // Nearly every schema has them: made once in a process, and nobody pays.
   if (bounds.every((bound) => bound === undefined))
-    return getOrMake(unbounded, integer === true, () => build(spec, new Fuel()))
+    return getOrMake(unbounded, integer === true, () => atOnce(build(spec, new Fuel())))
   const key = [integer === true, ...bounds].join()
   const known = cache.get(key)
   if (known !== undefined) {
@@ -53,14 +58,14 @@ export function numberAutomaton(spec: NumberSpec, fuel = new Fuel()): TextAutoma
     return known.made
   }
   const before = fuel.left
-  const numbers = build(spec, fuel)
+  const numbers = yield* build(spec, fuel)
   if (numbers.states <= CACHED_STATES) {
     cache.set(key, { made: numbers, cost: before - fuel.left })
   }
   return numbers
 }
 
-function build(spec: NumberSpec, fuel: Fuel): TextAutomaton {
+function* build(spec: NumberSpec, fuel: Fuel): Slices<TextAutomaton> {
   const step = multiplesOf(spec.integer === true, spec.multipleOf)
   const low = lowerBound(spec, step)
   const high = upperBound(spec, step)
@@ -81,7 +86,7 @@ function build(spec: NumberSpec, fuel: Fuel): TextAutomaton {
     step,
   )
   const mirrored = low === undefined && high === undefined
-  const numbers = explore(positive, below ? negative : undefined, mirrored, fuel)
+  const numbers = yield* explore(positive, below ? negative : undefined, mirrored, fuel)
   const counted = positive.counted || (below && negative.counted)
   return counted ? withLength(numbers, 0, SIGNIFICANT_MULTIPLES, fuel) : numbers
 }
@@ -108,7 +113,12 @@ function upperBound(spec: NumberSpec, step: Multiples): Decimal | undefined {
 }
 
 /** `mirrored`: all but zero may stand behind a minus as well as without one. */
-function explore(positive: Magnitudes, negative: Magnitudes | undefined, mirrored: boolean, fuel: Fuel): TextAutomaton {
+function* explore(
+  positive: Magnitudes,
+  negative: Magnitudes | undefined,
+  mirrored: boolean,
+  fuel: Fuel,
+): Slices<TextAutomaton> {
   letters ??= partition(Array.from(SYMBOLS, (c) => [c.charCodeAt(0), c.charCodeAt(0)]))
   const { classes, members } = letters
   const width = classes.count
@@ -134,6 +144,7 @@ function explore(positive: Magnitudes, negative: Magnitudes | undefined, mirrore
   for (let s = 1; s < nodes.length; s++) {
     const { side, at } = nodes[s]!
     fuel.spend(PLACE_COST)
+    if (fuel.tires()) yield
     const row = rows.length
     for (let i = 0; i < width; i++) rows.push(0)
     for (let i = 0; i < SYMBOLS.length; i++) {
@@ -143,7 +154,7 @@ function explore(positive: Magnitudes, negative: Magnitudes | undefined, mirrore
     if (s === start && negative !== undefined)
       rows[row + columns[SYMBOLS.indexOf('-')]!] = stateOf(negative, negative.first)
   }
-  return minimise(start, classes, new Uint32Array(rows), new Uint8Array(accepting))
+  return yield* minimiseInSlices(start, classes, new Uint32Array(rows), new Uint8Array(accepting))
 }
 
 /** Whether a digit other than zero has come. */

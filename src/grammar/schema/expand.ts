@@ -1,5 +1,5 @@
 import { atOnce, type Slices } from '../../platform/index.js'
-import type { Expanding } from '../keywords/keyword.js'
+import type { ExactlyOne, Expanding } from '../keywords/keyword.js'
 import { readingsOf } from '../keywords/reading.js'
 import { propertiesAhead } from './arrays-objects.js'
 import { Branch, type Choice } from './branch.js'
@@ -10,7 +10,7 @@ import { Shallow } from './shallow.js'
 import { wantedChoice } from './wanted.js'
 
 /** Answers whether two subschemas may share a value. */
-export type Overlap = (a: Atom, b: Atom) => boolean
+export type Overlap = (a: Atom, b: Atom) => Slices<boolean>
 
 /** What objects must be: all of the first, and for each list one of the others. */
 export interface Factors {
@@ -133,11 +133,11 @@ export class Expander implements Expanding {
   *#readAll(branch: Branch): Slices<void> {
     for (let atom = branch.take(); atom !== undefined; atom = branch.take()) {
       yield* propertiesAhead(this.context, atom.site)
-      this.#read(atom, branch)
+      yield* this.#read(atom, branch)
     }
   }
 
-  #read(atom: Atom, branch: Branch): void {
+  *#read(atom: Atom, branch: Branch): Slices<void> {
     const { context } = this
     const { site } = atom
     const { schema } = site
@@ -150,13 +150,15 @@ export class Expander implements Expanding {
     const readings = readingsOf(context, site, schema)
     if (atom.negated) {
       const choices: Choice[] = []
-      for (const { keyword, claim } of readings) keyword.deny({ context, site, schema, expander: this, choices }, claim)
+      for (const { keyword, claim } of readings) {
+        yield* keyword.deny({ context, site, schema, expander: this, choices }, claim) ?? []
+      }
       // Next, before choices that stand further out: contradictions show early, and do not multiply.
       branch.sooner(choices)
     } else {
       const { part } = branch
       for (const { keyword, claim } of readings) {
-        keyword.assert({ context, site, schema, expander: this, branch, part }, claim)
+        yield* keyword.assert({ context, site, schema, expander: this, branch, part }, claim) ?? []
       }
     }
   }
@@ -165,7 +167,7 @@ export class Expander implements Expanding {
     return satisfies(this.context, atom, value)
   }
 
-  exactlyOne(atoms: readonly Atom[]): { options: readonly Choice[]; apart: readonly (readonly Choice[])[] } {
+  *exactlyOne(atoms: readonly Atom[]): Slices<ExactlyOne> {
     const { context } = this
     const shared = atoms.map(() => [] as Atom[])
     const apart: Choice[][] = [atoms.map((atom) => ({ atoms: [atom] }))]
@@ -173,7 +175,7 @@ export class Expander implements Expanding {
     context.fuel.suffice(pairs.length * OVERLAP)
     for (const [i, j] of pairs) {
       const [a, b] = [atoms[i]!, atoms[j]!]
-      if (!this.shallow.independent(a, b) && !this.overlap(a, b)) continue
+      if (!this.shallow.independent(a, b) && !(yield* this.overlap(a, b))) continue
       shared[i]!.push(context.not(b))
       shared[j]!.push(context.not(a))
       apart.push([{ atoms: [context.not(a)] }, { atoms: [context.not(b)] }])

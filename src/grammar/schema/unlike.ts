@@ -1,9 +1,10 @@
-import { difference, intersect } from '../automata/sets.js'
+import type { Slices } from '../../platform/index.js'
+import { differenceInSlices, intersectInSlices } from '../automata/sets.js'
 import { type TextAutomaton, TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import { multiplesOf } from '../numbers/multiples.js'
-import { numberAutomaton } from '../numbers/number.js'
-import { compileRegex } from '../regex/regex.js'
+import { numberAutomatonInSlices } from '../numbers/number.js'
+import { compileRegexInSlices } from '../regex/regex.js'
 
 /** More remainders are not told apart over all of these numbers. */
 const MOST_REMAINDERS = 1000
@@ -24,9 +25,11 @@ export function canDeny(step: number): boolean {
  * The numbers that are no multiples of this: of at most 15 digits and without an exponent, since beyond that a number
  * may become a multiple as it is read.
  */
-export function unlike(numbers: TextAutomaton, step: number, fuel: Fuel): TextAutomaton {
-  const digits = compileRegex('^-?(?:\\d\\.?){1,15}$', fuel)
-  const plain = compileRegex('^(?:0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9])$', fuel)
-  const candidates = intersect(intersect(numbers, digits, fuel), plain, fuel)
-  return difference(candidates, numberAutomaton({ multipleOf: step }, fuel), fuel)
+export function* unlike(numbers: TextAutomaton, step: number, fuel: Fuel): Slices<TextAutomaton> {
+  const digits = yield* compileRegexInSlices('^-?(?:\\d\\.?){1,15}$', fuel)
+  const plain = yield* compileRegexInSlices('^(?:0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9])$', fuel)
+  const short = yield* intersectInSlices(numbers, digits, fuel)
+  const candidates = yield* intersectInSlices(short, plain, fuel)
+  const multiples = yield* numberAutomatonInSlices({ multipleOf: step }, fuel)
+  return yield* differenceInSlices(candidates, multiples, fuel)
 }

@@ -1,10 +1,10 @@
 import { atOnce, canonical, getOrMake, type Slices } from '../../platform/index.js'
 import { withLengthInSlices } from '../automata/lengths.js'
 import { literalSet } from '../automata/literals.js'
-import { ANY_TEXT, intersect, intersectInSlices, NO_TEXT, union } from '../automata/sets.js'
+import { ANY_TEXT, intersectInSlices, NO_TEXT, union } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Fuel } from '../fuel.js'
-import { numberAutomaton } from '../numbers/number.js'
+import { numberAutomaton, numberAutomatonInSlices } from '../numbers/number.js'
 import { SchemaError } from '../schema-error.js'
 import type { Layout } from '../values/format.js'
 import { type ArrayShape, type ObjectShape, Value } from '../values/value.js'
@@ -134,15 +134,15 @@ export class Values implements ValueSource {
     return { values, open }
   }
 
-  /** Whether two subschemas may share a value. Errs on the side of yes. */
-  overlap(a: Atom, b: Atom): boolean {
+  /** Whether two subschemas may share a value. Errs on the side of yes. Pauses as building a value does. */
+  *overlap(a: Atom, b: Atom): Slices<boolean> {
     const key = a.id < b.id ? `${a.id},${b.id}` : `${b.id},${a.id}`
     const known = this.#overlaps.get(key)
     if (known !== undefined) return known
     // Meeting the same question while answering it: undecided counts as yes.
     this.#overlaps.set(key, true)
     const value = this.of([a, b])
-    const { values, open } = atOnce(this.#explore(value, obligatoryParts))
+    const { values, open } = yield* this.#explore(value, obligatoryParts)
     for (const unknown of open) unknown.length = 1
     relax(values, this.context)
     const answer = value.possible
@@ -174,7 +174,7 @@ export class Values implements ValueSource {
       if (part.kinds & TRUE) literals.set('true', true)
       if (part.kinds & FALSE) literals.set('false', false)
       for (const piece of part.kinds & NUMBER ? betweenGaps(part) : []) {
-        const number = this.#number(piece, atoms[0])
+        const number = yield* this.#number(piece, atoms[0])
         if (number !== undefined && !number.empty) numbers.add(number)
       }
       const text = part.kinds & STRING ? yield* this.#string(part) : undefined
@@ -197,28 +197,33 @@ export class Values implements ValueSource {
     return Object.keys(schema).every((key) => key === 'enum' || key === 'const' || key === 'description')
   }
 
-  #number(part: SchemaPart, atom: Atom | undefined): TextAutomaton | undefined {
+  *#number(part: SchemaPart, atom: Atom | undefined): Slices<TextAutomaton | undefined> {
     this.obstacleOf(part, NUMBER, true)
     if (isUnbounded(part.number)) return numberAutomaton({ integer: part.number.integer })
     const { integer, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multiples, denied } = part.number
     const key = `${integer} ${minimum} ${exclusiveMinimum} ${maximum} ${exclusiveMaximum} ${multiples} not ${denied}`
-    if (!this.#numbers.has(key)) this.#numbers.set(key, this.#buildNumber(part, atom))
+    if (!this.#numbers.has(key)) this.#numbers.set(key, yield* this.#buildNumber(part, atom))
     return this.#numbers.get(key)
   }
 
-  #buildNumber(part: SchemaPart, atom: Atom | undefined): TextAutomaton | undefined {
+  *#buildNumber(part: SchemaPart, atom: Atom | undefined): Slices<TextAutomaton | undefined> {
+    const { fuel } = this.context
     const { multiples, denied, ...limits } = part.number
     const bounds = finite(limits)
-    const steps = multiples.length === 0 ? [undefined] : multiples
+    const [first, ...others] = multiples
     try {
-      const parts = steps.map((multipleOf) => numberAutomaton({ ...bounds, multipleOf }, this.context.fuel))
-      const all = parts.reduce((a, b) => intersect(a, b, this.context.fuel))
-      return denied.reduce((numbers, step) => unlike(numbers, step, this.context.fuel), all)
+      let numbers = yield* numberAutomatonInSlices({ ...bounds, multipleOf: first }, fuel)
+      for (const multipleOf of others) {
+        const multiples = yield* numberAutomatonInSlices({ ...bounds, multipleOf }, fuel)
+        numbers = yield* intersectInSlices(numbers, multiples, fuel)
+      }
+      for (const step of denied) numbers = yield* unlike(numbers, step, fuel)
+      return numbers
     } catch (error) {
       const path = (part.places.get('multipleOf') ?? atom?.site)?.path ?? []
       const keyword = multiples.length > 0 ? 'multipleOf' : 'type'
       this.context.refuse(new SchemaError(path, keyword, (error as Error).message))
-      return numberAutomaton({ ...bounds, multipleOf: undefined }, this.context.fuel)
+      return yield* numberAutomatonInSlices({ ...bounds, multipleOf: undefined }, fuel)
     }
   }
 
