@@ -555,6 +555,19 @@ describe('other names', () => {
     expect(() => compile({ type: 'string', format: 'ulid' })).toThrow("format 'ulid' is not supported")
   })
 
+  it('that somebody made up are no obstacle beside a pattern, which is what they are refused for the lack of', () => {
+    const written = [z.toJSONSchema(z.stringFormat('order-id', /^o\d+$/)), { format: 'phone', pattern: '^o\\d+$' }]
+    for (const schema of [...written, { type: 'string', not: { not: written[1] } }]) {
+      const grammar = compile({ ...schema, type: 'string' })
+      expect(['"o12"', '"12"'].map((text) => grammar.accepts(text))).toEqual([true, false])
+      expect([judge(schema, 'o12'), judge(schema, '12')]).toEqual([true, false])
+    }
+    // Unless they are likely to be misspelt, or libraries know them and ask more.
+    for (const format of ['date_time', 'jwt', 'json-string', 'zoneinfo', 'color'])
+      expect(() => compile({ type: 'string', format, pattern: '^o' })).toThrow(`format '${format}' is not supported`)
+    expect(() => compile(z.toJSONSchema(z.stringFormat('order-id', () => true)))).toThrow('order-id')
+  })
+
   it.each([...NUMBER_FORMATS])('of numbers are the integers that fit: %s', (format, { minimum, maximum }) => {
     const grammar = compile({ type: 'number', format })
     for (const n of [0, 100, ...[minimum, maximum].filter(Number.isSafeInteger)]) {

@@ -175,8 +175,13 @@ const OPEN_FORMATS: ReadonlySet<string> = new Set([
 const SPELLED_OUT =
   /^(?:emoji|nanoid|cuid2?|ulid|xid|ksuid|mac|cidrv[46]|base64(?:url)?|e164|hex|lowercase|uppercase|includes|starts_with|ends_with|(?:md5|sha\d+)_(?:hex|base64(?:url)?))$/
 
+/** Names of which libraries ask more than a pattern beside them is likely to say. */
+const CHECKED_ELSEWHERE: ReadonlySet<string> = new Set(['jwt', 'json-string', 'zoneinfo', 'color'])
+
+/** Whether what stands beside a format says all of it: a name of zod's, or one that whoever wrote the pattern made up. */
 export function isSpelledOut(name: string, { pattern, allOf }: Record<string, unknown>): boolean {
-  return (pattern ?? allOf) !== undefined && SPELLED_OUT.test(name)
+  if ((pattern ?? allOf) !== undefined && SPELLED_OUT.test(name)) return true
+  return pattern !== undefined && !CHECKED_ELSEWHERE.has(name) && !KNOWN.includes(name) && meantBy(name) === undefined
 }
 
 const KNOWN: readonly string[] = [...Object.keys(BUILDERS), ...NUMBER_FORMATS.keys(), ...OPEN_FORMATS]
@@ -185,9 +190,14 @@ const PLAIN = new Map(KNOWN.map((name) => [plain(name), name]))
 /** Why a format cannot be enforced; undefined where it can. */
 export function whyNotFormat(name: string): string | undefined {
   if (KNOWN.includes(name)) return undefined
-  const meant = PLAIN.get(plain(name)) ?? KNOWN.find((known) => isNear(name, known))
+  const meant = meantBy(name)
   const remedy = meant === undefined ? "say what it means in a 'pattern' instead." : `did you mean '${meant}'?`
   return `format '${name}' is not supported; ${remedy}`
+}
+
+/** The known one that it is likely to be a misspelling of. */
+function meantBy(name: string): string | undefined {
+  return PLAIN.get(plain(name)) ?? KNOWN.find((known) => isNear(name, known))
 }
 
 function plain(name: string): string {
