@@ -373,6 +373,11 @@ const OTHERS: Readonly<Record<string, (text: string) => boolean>> = {
   fraction: (text) =>
     text.split('/').every((part, i) => Number.isInteger(Number(part)) && (i === 0 || Number(part) > 0)),
   path: (text) => text !== '' && !text.includes('\0'),
+  // As Pydantic does: each of the hosts by itself in what stands around them.
+  'multi-host-uri': (text) => {
+    const [, before = '', hosts = '', behind = ''] = /^(\w[\w+.-]*:\/\/(?:[^@/?#]*@)?)([^/?#]+)(.*)$/.exec(text) ?? []
+    return hosts !== '' && hosts.split(',').every((host) => URL.canParse(`${before}${host}${behind}`))
+  },
 }
 
 describe.each(Object.entries(OTHERS))('format %s', (name, accepts) => {
@@ -429,6 +434,11 @@ describe('networks and interfaces', () => {
     ['ipv6interface', '2001:db8::1/64 ::1', '2001:db8::1/129 10.0.0.1'],
     ['ipvanyinterface', '2001:db8::1/64 10.0.0.1/8', '10.0.0/8'],
     ['name-email', 'ann@example.com', 'ann@b.c'],
+    [
+      'multi-host-uri',
+      'postgres://u:p%40@a.b:5432,[::1]:1,1.2.3.4/db?x=1 mongodb+srv://u:p@a-1.b/?w=2 postgresql+asyncpg://my_db/a nats://a',
+      'postgres:///db a,b postgres://a,/db postgres://a:70000 postgres://u@a,v@b postgres://1.2.3 file://a,b',
+    ],
   ])('%s', (format, right, wrong) => {
     const accepted = (text: string) => acceptsText(formatAutomaton(format)!, text)
     expect(right.split(' ').filter((text) => !accepted(text))).toEqual([])

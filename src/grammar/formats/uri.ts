@@ -88,6 +88,18 @@ function grammar(more: string, inQuery: string): { readonly absolute: string; re
 /** With a scheme. RFC 3986 lets nothing follow it (`about:`); ajv-formats does not. */
 export const { absolute: URI, reference: URI_REFERENCE } = grammar('', '')
 
+/** Pydantic's, for databases of several hosts: each a name that does not end in a number, or an address. */
+function multiHost(): string {
+  const pchar = `(?:[${UNRESERVED}${SUB_DELIMS}:@]|${ESCAPED})`
+  const user = `(?:[${UNRESERVED}${SUB_DELIMS.replace(',', '')}]|${ESCAPED})+`
+  const label = '(?!..--)[a-zA-Z0-9](?:[a-zA-Z0-9\\-_]*[a-zA-Z0-9])?'
+  const host = `(?:\\[${IPV6}\\]|${IPV4}|(?:${label}\\.)*(?=[a-zA-Z])${label})${PORT}`
+  const tail = `(?:\\/${pchar}*)*(?:\\?(?:${pchar}|[/?])*)?(?:#(?:${pchar}|[/?])*)?`
+  return `(?!${FILE}:)${SCHEME}:\\/\\/(?:${user}(?::${user})?@)?${host}(?:,${host})*${tail}`
+}
+
+export const MULTI_HOST_URI = multiHost()
+
 /** What RFC 3987 and RFC 6570 call `ucschar`. */
 export const UCS =
   '\\u{a0}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{ffef}\\u{10000}-\\u{1fffd}\\u{20000}-\\u{2fffd}\\u{30000}-\\u{3fffd}' +
