@@ -105,6 +105,33 @@ describe('what takes long to compile pauses', () => {
   })
 })
 
+describe('formats', () => {
+  it.each(['uri', 'iri-reference', 'regex', 'ipvanynetwork', 'name-email'])(
+    'are built in few steps between one pause and the next, the first time: %s',
+    async (format) => {
+      // As in a process that has just begun: what was built before is kept.
+      vi.resetModules()
+      const { fromSourceInSlices } = await import('./texts.js')
+      const { Fuel } = await import('./fuel.js')
+      let [steps, most, pauses] = [0, 0, 0]
+      const { spend } = Fuel.prototype
+      const spy = vi.spyOn(Fuel.prototype, 'spend').mockImplementation(function (this: Fuel, by) {
+        steps += by
+        spend.call(this, by)
+      })
+      const work = fromSourceInSlices({ schema: { properties: { a: { type: 'string', format } } } })
+      for (let done = false; !done; pauses++) {
+        const before = steps
+        done = work.next().done === true
+        most = Math.max(most, steps - before)
+      }
+      spy.mockRestore()
+      expect(pauses).toBeGreaterThan(10)
+      expect(most).toBeLessThan(30_000)
+    },
+  )
+})
+
 describe('alternatives of numbers', () => {
   const multiples = (...steps: number[]) => steps.map((multipleOf) => ({ type: 'integer', multipleOf }))
 

@@ -3,9 +3,10 @@
  * differ, only what both accept is accepted.
  */
 
+import { atOnce, type Slices } from '../../platform/index.js'
 import { withLength } from '../automata/lengths.js'
 import type { TextAutomaton } from '../automata/types.js'
-import { compileRegex } from '../regex/regex.js'
+import { compileRegexInSlices } from '../regex/regex.js'
 import { editDistance } from '../spelling.js'
 import { REGEX } from './expressions.js'
 import { EMAIL, HOSTNAME, IDN_EMAIL, IDN_HOSTNAME, IDN_HOSTNAME_LENGTH, NAME_EMAIL } from './hosts.js'
@@ -63,55 +64,68 @@ const URL = `^(?:https?|ftp):\\/\\/(?!.*--.*\\.)(?:${NAME}\\.)+[a-z]{2,}(?::\\d{
 const LINE = '[\\n\\r\\u2028\\u2029]'
 const BASE64 = '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?'
 
-const LOCAL_TIME = () => compileRegex(`^${CLOCK}$`)
-const LOCAL_DATE_TIME = () => compileRegex(`${DATE.slice(0, -1)}[tT]${CLOCK}$`)
-const ADDRESS = () => compileRegex(`^(?:${IPV4}|${IPV6})$`)
-const PATH = () => compileRegex('^[^\\0]+$')
+const LOCAL_TIME = () => compileRegexInSlices(`^${CLOCK}$`)
+const LOCAL_DATE_TIME = () => compileRegexInSlices(`${DATE.slice(0, -1)}[tT]${CLOCK}$`)
+const ADDRESS = () => compileRegexInSlices(`^(?:${IPV4}|${IPV6})$`)
+const PATH = () => compileRegexInSlices('^[^\\0]+$')
 
-const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
-  date: () => compileRegex(DATE),
-  time,
-  'date-time': () => dateTime(compileRegex(DATE)),
-  duration: () => compileRegex(DURATION),
-  email: () => withLength(compileRegex(EMAIL), 1, EMAIL_LENGTH),
-  hostname: () => withLength(compileRegex(HOSTNAME), 1, HOSTNAME_LENGTH),
-  ipv4: () => compileRegex(`^${IPV4}$`),
-  ipv6: () => compileRegex(`^${IPV6}$`),
-  uuid: () => compileRegex(UUID),
-  ...Object.fromEntries([1, 3, 4, 5, 6, 7, 8].map((version) => [`uuid${version}`, () => compileRegex(uuid(version))])),
+function* upTo(length: number, source: string): Slices<TextAutomaton> {
+  return withLength(yield* compileRegexInSlices(source), 1, length)
+}
+
+const BUILDERS: Readonly<Record<string, () => Slices<TextAutomaton>>> = {
+  date: () => compileRegexInSlices(DATE),
+  *time() {
+    // What is built in one piece has a turn of its own.
+    yield
+    return time()
+  },
+  *'date-time'() {
+    return dateTime(yield* compileRegexInSlices(DATE))
+  },
+  duration: () => compileRegexInSlices(DURATION),
+  email: () => upTo(EMAIL_LENGTH, EMAIL),
+  hostname: () => upTo(HOSTNAME_LENGTH, HOSTNAME),
+  ipv4: () => compileRegexInSlices(`^${IPV4}$`),
+  ipv6: () => compileRegexInSlices(`^${IPV6}$`),
+  uuid: () => compileRegexInSlices(UUID),
+  ...Object.fromEntries(
+    [1, 3, 4, 5, 6, 7, 8].map((version) => [`uuid${version}`, () => compileRegexInSlices(uuid(version))]),
+  ),
   ipvanyaddress: ADDRESS,
-  'iso-time': () => compileRegex(`^${ISO_TIME}$`),
-  'iso-date-time': () => compileRegex(`${DATE.slice(0, -1)}[tT ]${ISO_TIME}$`),
+  'iso-time': () => compileRegexInSlices(`^${ISO_TIME}$`),
+  'iso-date-time': () => compileRegexInSlices(`${DATE.slice(0, -1)}[tT ]${ISO_TIME}$`),
   'time-local': LOCAL_TIME,
   'date-time-local': LOCAL_DATE_TIME,
   // As ajv-formats has it: some line is base64, so that certificates between their BEGIN and END are let pass.
-  byte: () => compileRegex(`^(?:[^]*${LINE})?${BASE64}(?:${LINE}[^]*)?$`),
-  base64: () => compileRegex(`^${BASE64}$`),
-  base64url: () => compileRegex('^(?:[A-Za-z0-9_\\-]{4})*(?:[A-Za-z0-9_\\-]{2,3})?$'),
-  char: () => compileRegex('^[^]$'),
-  url: () => compileRegex(URL),
-  regex: () => compileRegex(REGEX),
-  iri: () => compileRegex(`^${IRI}$`),
-  'iri-reference': () => compileRegex(`^${IRI_REFERENCE}$`),
-  'idn-hostname': () => withLength(compileRegex(IDN_HOSTNAME), 1, IDN_HOSTNAME_LENGTH),
-  'idn-email': () => compileRegex(IDN_EMAIL),
-  'json-pointer-uri-fragment': () => compileRegex(`^#(?:\\/(?:[a-zA-Z0-9_\\-.!$&'()*+,;:=@]|%${HEX}{2}|~[01])*)*$`),
-  uri: () => compileRegex(`^${URI}$`),
-  'uri-reference': () => compileRegex(`^${URI_REFERENCE}$`),
-  'uri-template': () => compileRegex(TEMPLATE),
-  'json-pointer': () => compileRegex(`^${POINTER}$`),
-  'relative-json-pointer': () => compileRegex(`^(?:0|[1-9]\\d*)(?:#|${POINTER})$`),
-  decimal: () => compileRegex('^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?$'),
+  byte: () => compileRegexInSlices(`^(?:[^]*${LINE})?${BASE64}(?:${LINE}[^]*)?$`),
+  base64: () => compileRegexInSlices(`^${BASE64}$`),
+  base64url: () => compileRegexInSlices('^(?:[A-Za-z0-9_\\-]{4})*(?:[A-Za-z0-9_\\-]{2,3})?$'),
+  char: () => compileRegexInSlices('^[^]$'),
+  url: () => compileRegexInSlices(URL),
+  regex: () => compileRegexInSlices(REGEX),
+  iri: () => compileRegexInSlices(`^${IRI}$`),
+  'iri-reference': () => compileRegexInSlices(`^${IRI_REFERENCE}$`),
+  'idn-hostname': () => upTo(IDN_HOSTNAME_LENGTH, IDN_HOSTNAME),
+  'idn-email': () => compileRegexInSlices(IDN_EMAIL),
+  'json-pointer-uri-fragment': () =>
+    compileRegexInSlices(`^#(?:\\/(?:[a-zA-Z0-9_\\-.!$&'()*+,;:=@]|%${HEX}{2}|~[01])*)*$`),
+  uri: () => compileRegexInSlices(`^${URI}$`),
+  'uri-reference': () => compileRegexInSlices(`^${URI_REFERENCE}$`),
+  'uri-template': () => compileRegexInSlices(TEMPLATE),
+  'json-pointer': () => compileRegexInSlices(`^${POINTER}$`),
+  'relative-json-pointer': () => compileRegexInSlices(`^(?:0|[1-9]\\d*)(?:#|${POINTER})$`),
+  decimal: () => compileRegexInSlices('^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?$'),
   // Pydantic's.
-  ipvanyinterface: () => compileRegex(`^(?:${IPV4_INTERFACE}|${IPV6_INTERFACE})$`),
-  ipvanynetwork: () => compileRegex(`^(?:${ipv4Network()}|${ipv6Network()})$`),
-  ipv4interface: () => compileRegex(`^${IPV4_INTERFACE}$`),
-  ipv6interface: () => compileRegex(`^${IPV6_INTERFACE}$`),
-  ipv4network: () => compileRegex(`^${ipv4Network()}$`),
-  ipv6network: () => compileRegex(`^${ipv6Network()}$`),
-  'multi-host-uri': () => compileRegex(`^${MULTI_HOST_URI}$`),
-  'name-email': () => withLength(compileRegex(NAME_EMAIL), 1, EMAIL_LENGTH),
-  fraction: () => compileRegex('^-?(?:0|[1-9]\\d*)(?:\\/[1-9]\\d*)?$'),
+  ipvanyinterface: () => compileRegexInSlices(`^(?:${IPV4_INTERFACE}|${IPV6_INTERFACE})$`),
+  ipvanynetwork: () => compileRegexInSlices(`^(?:${ipv4Network()}|${ipv6Network()})$`),
+  ipv4interface: () => compileRegexInSlices(`^${IPV4_INTERFACE}$`),
+  ipv6interface: () => compileRegexInSlices(`^${IPV6_INTERFACE}$`),
+  ipv4network: () => compileRegexInSlices(`^${ipv4Network()}$`),
+  ipv6network: () => compileRegexInSlices(`^${ipv6Network()}$`),
+  'multi-host-uri': () => compileRegexInSlices(`^${MULTI_HOST_URI}$`),
+  'name-email': () => upTo(EMAIL_LENGTH, NAME_EMAIL),
+  fraction: () => compileRegexInSlices('^-?(?:0|[1-9]\\d*)(?:\\/[1-9]\\d*)?$'),
   path: PATH,
   'file-path': PATH,
   'directory-path': PATH,
@@ -119,7 +133,7 @@ const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   ip: ADDRESS,
   'partial-time': LOCAL_TIME,
   'partial-date-time': LOCAL_DATE_TIME,
-  guid: () => compileRegex(UUID),
+  guid: () => compileRegexInSlices(UUID),
 }
 
 /**
@@ -138,11 +152,16 @@ const built = new Map<string, TextAutomaton>()
 
 /** The texts of a format; undefined for a name that has no automaton here. */
 export function formatAutomaton(name: string): TextAutomaton | undefined {
+  return atOnce(formatAutomatonInSlices(name))
+}
+
+/** With a pause every few milliseconds, the first time in a process. */
+export function* formatAutomatonInSlices(name: string): Slices<TextAutomaton | undefined> {
   const known = built.get(name)
   if (known !== undefined) return known
   const build = Object.hasOwn(BUILDERS, name) ? BUILDERS[name] : undefined
   if (build === undefined) return undefined
-  const automaton = build()
+  const automaton = yield* build()
   built.set(name, automaton)
   return automaton
 }

@@ -61,12 +61,16 @@ export interface RegexOptions {
 }
 
 /** The texts in which the regular expression finds a match, as `RegExp.test` with the `u` flag does. */
-export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL), options: RegexOptions = {}): TextAutomaton {
+export function compileRegex(source: string, fuel?: Fuel, options?: RegexOptions): TextAutomaton {
   return atOnce(compileRegexInSlices(source, fuel, options))
 }
 
 /** As `compileRegex`, with a pause every few milliseconds. */
-export function* compileRegexInSlices(source: string, fuel: Fuel, options: RegexOptions = {}): Slices<TextAutomaton> {
+export function* compileRegexInSlices(
+  source: string,
+  fuel = new Fuel(REGEX_FUEL),
+  options: RegexOptions = {},
+): Slices<TextAutomaton> {
   const { flags = '', whole = false, longLines = false, shared = false } = options
   const key = `${whole ? '=' : ''}${longLines ? '.' : ''}${shared ? '&' : ''}/${flags}/${source}`
   const known = cache.get(key)

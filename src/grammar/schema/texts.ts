@@ -1,7 +1,7 @@
 import { isRecord, type Slices } from '../../platform/index.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { TextError } from '../automata/types.js'
-import { formatAutomaton, whyNotFormat } from '../formats/formats.js'
+import { formatAutomaton, formatAutomatonInSlices, whyNotFormat } from '../formats/formats.js'
 import { compileRegex, compileRegexInSlices } from '../regex/regex.js'
 import { SchemaError } from '../schema-error.js'
 import { type Context, refusal } from './context.js'
@@ -30,12 +30,14 @@ export function patternAutomaton(
 }
 
 /**
- * Compiles what stands for a pattern in a schema before it is asked for, which is where nothing can pause. It is paid for
- * there; once all together take more than there is, the rest is left to be refused there.
+ * Compiles what stands for a pattern or a format in a schema before it is asked for, which is where nothing can pause.
+ * Patterns are paid for there; once all together take more than there is, the rest is left to be refused there.
  */
 export function* compileAhead(context: Context, schema: unknown): Slices<void> {
   let spent = 0
-  for (const source of yield* patternsIn(schema)) {
+  const { patterns, formats } = yield* wordsIn(schema)
+  for (const name of formats) if (context.ownFormat(name) === undefined) yield* formatAutomatonInSlices(name)
+  for (const source of patterns) {
     const fuel = context.fuel.portion(MOST_STEPS)
     let made: () => TextAutomaton
     try {
@@ -52,22 +54,24 @@ export function* compileAhead(context: Context, schema: unknown): Slices<void> {
   }
 }
 
-function* patternsIn(schema: unknown): Slices<ReadonlySet<string>> {
-  const found = new Set<string>()
+function* wordsIn(schema: unknown): Slices<Readonly<Record<'patterns' | 'formats', ReadonlySet<string>>>> {
+  const patterns = new Set<string>()
+  const formats = new Set<string>()
   // A schema that JavaScript has put together may hold itself.
   const seen = new Set([schema])
   let looked = 0
   for (const place of seen) {
     if (typeof place !== 'object' || place === null) continue
-    const { pattern, patternProperties } = place as Readonly<Record<string, unknown>>
-    if (typeof pattern === 'string') found.add(pattern)
-    if (isRecord(patternProperties)) for (const source of Object.keys(patternProperties)) found.add(source)
+    const { pattern, patternProperties, format } = place as Readonly<Record<string, unknown>>
+    if (typeof pattern === 'string') patterns.add(pattern)
+    if (isRecord(patternProperties)) for (const source of Object.keys(patternProperties)) patterns.add(source)
+    if (typeof format === 'string') formats.add(format)
     for (const part of Object.values(place)) {
       if (++looked % PLACES_TOGETHER === 0) yield
       if (typeof part === 'object') seen.add(part)
     }
   }
-  return found
+  return { patterns, formats }
 }
 
 /** Undefined: the format says nothing of texts, or is noted as not enforced. */
