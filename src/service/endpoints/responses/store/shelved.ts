@@ -241,12 +241,12 @@ class ShelvedResponses implements ResponseStore {
     share.ids.delete(id)
     share.bytes -= bytes
     if (share.ids.size === 0) this.#shares.delete(caller)
-    // Gone with the last item of this owner; conversations have none here.
+    // Gone with the last item of this owner; conversations have none here. A response may have one twice.
     const held = this.#items.get(owner)
     for (const item of items) {
-      const others = held?.get(item)?.filter((other) => other !== id) ?? []
-      if (others.length > 0) held?.set(item, others)
-      else held?.delete(item)
+      const others = held!.get(item)?.filter((other) => other !== id) ?? []
+      if (others.length > 0) held!.set(item, others)
+      else held!.delete(item)
     }
     if (held?.size === 0) this.#items.delete(owner)
   }

@@ -320,6 +320,16 @@ describe('a shelf that takes nothing more', () => {
     expect(await store.get(ANN, 'resp_3')).toBeUndefined()
   })
 
+  test('leaves a conversation there as well, unless it is to be kept or not at all', async () => {
+    const { conversations } = shelvedResponses(full())
+    const conversation = { id: 'conv_1', object: 'conversation', created_at: now, metadata: {} } as const
+    const talk: KeptConversation = { caller: 'ann', conversation, items: [], changedAt: now }
+    await expect(conversations!.put(talk, 'or not at all')).rejects.toThrow('no space left')
+    expect(await conversations!.get(ANN, 'conv_1')).toBeUndefined()
+    await expect(conversations!.put(talk)).rejects.toThrow('no space left')
+    expect(await conversations!.get(ANN, 'conv_1')).toEqual(talk)
+  })
+
   test('reads a response once, however many of its items are asked for', async () => {
     let reads = 0
     const texts = new Map<string, string>()
@@ -389,10 +399,28 @@ describe('a shelf', () => {
       },
     })
     const store = shelvedResponses(on)
-    for (const id of ['../resp_1', 'resp_1/../resp_2', 'resp_', 'other_1', 'resp_1']) {
+    for (const id of ['../resp_1', 'resp_1/../resp_2', 'resp_', 'other_1', 'resp_1', 'conv_12ab']) {
       expect(await store.get(ANN, id)).toBeUndefined()
     }
-    expect(asked).toEqual(['resp_1'])
+    expect(asked).toEqual(['resp_1', 'conv_12ab'])
+  })
+
+  test('may have something else under a name, which is passed over and not counted', async () => {
+    const { on, removed } = shelf([], { read: async () => JSON.stringify(kept(2)) })
+    const store = shelvedResponses(on, { maxResponses: 1 })
+    await store.put(kept(3))
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    await store.put(kept(4))
+    expect(removed).toEqual(['resp_3'])
+  })
+
+  test('lets go of a response that has an item twice', async () => {
+    const store = shelvedResponses(shelf().on)
+    const [item] = kept(1).input
+    await store.put({ ...kept(1), input: [item!, item!] })
+    expect(await itemOf(store, item!.id)).toBeDefined()
+    expect(await store.delete(ANN, 'resp_1')).toBe(true)
+    expect(await itemOf(store, item!.id)).toBeUndefined()
   })
 
   test('may hold what another program put there, which is passed over', async () => {
