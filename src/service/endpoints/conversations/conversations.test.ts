@@ -143,6 +143,17 @@ describe('a conversation', () => {
     expect([calls.length, (await textsOf(id)).length]).toEqual([0, 1])
   })
 
+  test('that is longer than all that is stored is refused, and stays as it was', async () => {
+    const { ask, post, begun, textsOf } = talking({ responses: memoryResponses({ maxBytes: 2000 }) })
+    const id = await begun({ items: [user('0')] })
+    const long = { items: [user('x'.repeat(2000))] }
+    for (const path of ['/conversations', `/conversations/${id}/items`]) {
+      expect(errorOf(await post(path, long))).toMatchObject({ status: 400, code: 'conversation_too_long' })
+    }
+    expect(await textsOf(id)).toEqual(['0'])
+    expect((await ask(`/conversations/${id}`)).status).toBe(200)
+  })
+
   test('belongs to its caller alone', async () => {
     const { ask, post, begun, respond } = talking({ keys: ['sk-test', 'sk-other'] })
     const other = { authorization: 'Bearer sk-other' }

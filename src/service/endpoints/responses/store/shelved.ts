@@ -1,3 +1,4 @@
+import { V1Error } from '../../../../contract/index.js'
 import { breathe, getOrMake, inTurns, type Slices, spelled } from '../../../../platform/index.js'
 import type { StoredItem } from '../wire/resource.js'
 import type {
@@ -88,7 +89,9 @@ class ShelvedResponses implements ResponseStore {
     const { text, bytes } = await inTurns(written(kept), undefined, kept.caller)
     const { id } = about(kept)
     // One that can never fit would only push out all others.
-    if (bytes > this.#bounds.maxBytes) return this.#forget(id)
+    const { maxBytes } = this.#bounds
+    if (bytes > maxBytes && orNot) throw tooLong(maxBytes)
+    if (bytes > maxBytes) return this.#forget(id)
     // To write down and to enter twenty thousand items takes as long each.
     if (bytes > LARGE) await breathe()
     try {
@@ -250,6 +253,11 @@ class ShelvedResponses implements ResponseStore {
     }
     if (held?.size === 0) this.#items.delete(owner)
   }
+}
+
+function tooLong(most: number): V1Error {
+  const message = `The conversation would take more than the ${most} bytes that are stored for one key: start a new one, or delete items of it.`
+  return new V1Error(400, message, { code: 'conversation_too_long' })
 }
 
 /** Two owners are one where this is the same. */
