@@ -26,7 +26,7 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 195_500,
+  '.': 196_000,
   './browser': 560_000,
   // What points at values, and the readers of numbers and dates.
   './core': 483_500,
@@ -35,7 +35,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './webllm/worker': 234_000,
   './llama-cpp': 250_000,
   './structured': 107_500,
-  './messages': 20_200,
+  './messages': 20_300,
   './ollama': 26_700,
   './service-worker': 11_000,
   './express': 7_400,
