@@ -29,23 +29,23 @@ async function textOf(response: Response): Promise<string> {
 }
 
 /** vLLM has sent its errors bare, Ollama as a text, FastAPI as `detail`, which may be a list of what is wrong. */
-export function messageIn({ error, message, detail }: ErrorBody): string | undefined {
-  const named = typeof error === 'object' && error !== null ? (error as ErrorBody).message : message
+export function messageIn({ error, message, detail }: Complaint): string | undefined {
+  const named = typeof error === 'object' && error !== null ? (error as Complaint).message : message
   const listed = Array.isArray(detail) ? JSON.stringify(detail) : detail
   const found = [named, error, listed].find((each) => typeof each === 'string') as string | undefined
   return found?.slice(0, MAX_MESSAGE)
 }
 
-interface ErrorBody {
+interface Complaint {
   readonly error?: unknown
   readonly message?: unknown
   readonly detail?: unknown
 }
 
 function readError(text: string): { message: string; param: string | null; code: string | null } {
-  let body: ErrorBody = {}
+  let body: Complaint = {}
   try {
-    body = (JSON.parse(text) ?? {}) as ErrorBody
+    body = (JSON.parse(text) ?? {}) as Complaint
   } catch {}
   const error = (typeof body.error === 'object' && body.error !== null ? body.error : body) as Record<string, unknown>
   return {
