@@ -75,8 +75,9 @@ export async function* events<T>(response: Response): AsyncGenerator<T> {
       const lines = (rest + value).split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines) {
-        if (!line.startsWith('data: ')) continue
-        const data = line.slice(6).trimEnd()
+        // Some servers write no blank behind the colon.
+        if (!line.startsWith('data:')) continue
+        const data = line.slice(5).trim()
         ended ||= data === '[DONE]'
         if (!ended) yield eventOf<T>(data)
       }
