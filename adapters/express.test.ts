@@ -51,6 +51,15 @@ test('after a body parser that unpacked it', async () => {
   expect(await ask(`${url}/v1`, { body: packed, headers: { 'content-encoding': 'gzip' } })).toBe('ä "quoted" 🌍')
 })
 
+test('after a body parser that unpacked it and kept its bytes', async () => {
+  const verify = (request: object, _: unknown, rawBody: Buffer) => void Object.assign(request, { rawBody })
+  const url = await serve((app) => app.use(expressApp.json({ verify }), express(service())))
+  expect(await ask(`${url}/v1`)).toBe('ä "quoted" 🌍')
+  expect(await ask(`${url}/v1`, { body: gzipSync(body), headers: { 'content-encoding': 'gzip' } })).toBe(
+    'ä "quoted" 🌍',
+  )
+})
+
 test('a client that leaves is noticed after a body parser too', async () => {
   const engine = scenarioEngine(scenario)
   const url = await serve((app) => app.use(expressApp.json(), express(createV1({ engine, keys: 'none' }))))

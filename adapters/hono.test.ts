@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { Hono } from 'hono'
 import { compress } from 'hono/compress'
 import { expect, test } from 'vitest'
@@ -28,6 +29,21 @@ test('after a handler that has read the body', async () => {
   app.use(hono(service()))
   expect(await ask(app, '/v1')).toBe('ä 🌍')
   expect(seen).toMatchObject([{ model: 'test/echo' }])
+})
+
+test('after a handler that has read the bytes of a compressed body', async () => {
+  const app = new Hono()
+  app.use(async ({ req }, next) => {
+    await req.arrayBuffer()
+    await next()
+  })
+  app.use(hono(service()))
+  const response = await app.request('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    body: gzipSync(JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: 'x' }] })),
+  })
+  expect(response.status).toBe(200)
 })
 
 test('who leaves after that is noticed all the same', async () => {

@@ -9,7 +9,7 @@ export function hono(v1: V1): MiddlewareHandler {
   return async ({ req, env }, next) => {
     if (!v1.match(req.raw)) return next()
     // A handler before us has read the body; Hono still has it.
-    const request = req.raw.bodyUsed ? withBody(req.raw, await req.text()) : req.raw
+    const request = req.raw.bodyUsed ? withBody(req.raw, await req.arrayBuffer()) : req.raw
     return v1.fetch(request, connectionOf(env))
   }
 }
@@ -23,6 +23,6 @@ function connectionOf(env: Partial<NodeBindings> & ConnectionInfo): ConnectionIn
   return env?.incoming ? { localAddress: env.incoming.socket?.localAddress } : env
 }
 
-function withBody({ url, method, headers, signal }: Request, body: string): Request {
+function withBody({ url, method, headers, signal }: Request, body: ArrayBuffer): Request {
   return new Request(url, { method, headers, signal, body })
 }

@@ -89,8 +89,10 @@ function withUrl(incoming: NodeIncoming, outgoing: ServerResponse, target: strin
 
 /** A body parser before us may have emptied the socket; what it parsed is written out again. */
 function setBody(incoming: NodeIncoming, request: Request, client: Client): void {
-  const { body, method } = incoming
-  if (method === 'GET' || method === 'HEAD' || Buffer.isBuffer(incoming.rawBody)) return
+  const { body, method, headers } = incoming
+  if (method === 'GET' || method === 'HEAD') return
+  // What a body parser shows to `verify` is unpacked already, whatever the headers say of it.
+  if (Buffer.isBuffer(incoming.rawBody) && (body === undefined || !headers['content-encoding'])) return
   if (!incoming.readableEnded || body === undefined) {
     // Made when it is asked for: many requests are answered without it, and many others come at once.
     let made: ReadableStream<Uint8Array> | undefined
