@@ -1,23 +1,33 @@
 /** Automata without loops but those of one state are minimised in one pass, from their ends to the start. */
 
+import type { Slices } from '../../platform/index.js'
 import type { Accepting } from './table.js'
 import { DEAD } from './types.js'
 
+/** Transitions that are looked at from one pause to the next: a few milliseconds. */
+export const SLICE = 65_536
+
 /**
  * For each state reached from `start` the one that stands for all that are like it; undefined where a longer loop is
- * met, and then nothing has been changed. Otherwise the rows of `table` lead to such states alone.
+ * met, and then nothing has been changed. Otherwise the rows of `table` lead to such states alone. Pauses.
  */
-export function blocksFromEnds(
+export function* blocksFromEnds(
   start: number,
   width: number,
   table: Uint32Array,
   accepting: Accepting,
-): Uint32Array | undefined {
-  const order = fromEnds(start, width, table, accepting.length)
+): Slices<Uint32Array | undefined> {
+  const order = yield* fromEnds(start, width, table, accepting.length)
   if (order === undefined) return undefined
   const blocks = new Uint32Array(accepting.length)
   const alike = new Alike(width, table, accepting, order.length)
+  let looked = 0
   for (const state of order) {
+    looked += width
+    if (looked > SLICE) {
+      yield
+      looked = 0
+    }
     const row = state * width
     let lives = accepting[state] !== 0
     let loops = false
@@ -36,7 +46,7 @@ export function blocksFromEnds(
 }
 
 /** The states reached from `start`, each behind all that it leads to. */
-function fromEnds(start: number, width: number, table: Uint32Array, states: number): Uint32Array | undefined {
+function* fromEnds(start: number, width: number, table: Uint32Array, states: number): Slices<Uint32Array | undefined> {
   const order = new Uint32Array(states)
   const open = new Uint32Array(states)
   const cursors = new Uint32Array(states)
@@ -49,9 +59,11 @@ function fromEnds(start: number, width: number, table: Uint32Array, states: numb
     open[depth++] = start
     phase[start] = OPEN
   }
+  let looked = 0
   while (depth > 0) {
     const state = open[depth - 1]!
     let at = cursors[state]!
+    const before = at
     let next = DEAD
     for (const row = state * width; at < width && next === DEAD; at++) {
       const to = table[row + at]!
@@ -59,6 +71,11 @@ function fromEnds(start: number, width: number, table: Uint32Array, states: numb
       else if (phase[to] === OPEN && to !== state) return undefined
     }
     cursors[state] = at
+    looked += at - before
+    if (looked > SLICE) {
+      yield
+      looked = 0
+    }
     if (next !== DEAD) {
       open[depth++] = next
       phase[next] = OPEN

@@ -1,21 +1,27 @@
 /** The complement of a language, its table made only if somebody walks it: most are only ever subtracted. */
 
+import { atOnce, type Slices } from '../../platform/index.js'
 import type { Classes } from './classes.js'
 import type { TextAutomaton, Unlimited } from './types.js'
 
 export class Complement implements TextAutomaton {
   readonly of: TextAutomaton
   readonly sparse = false
-  private readonly make: () => TextAutomaton
+  private readonly make: () => Slices<TextAutomaton>
   private made: TextAutomaton | undefined
 
-  constructor(of: TextAutomaton, make: () => TextAutomaton) {
+  constructor(of: TextAutomaton, make: () => Slices<TextAutomaton>) {
     this.of = of
     this.make = make
   }
 
   private get whole(): TextAutomaton {
-    this.made ??= this.make()
+    return this.made ?? atOnce(this.wholeInSlices())
+  }
+
+  /** What it accepts by itself, made with a pause every few milliseconds. */
+  *wholeInSlices(): Slices<TextAutomaton> {
+    this.made ??= yield* this.make()
     return this.made
   }
 

@@ -1,7 +1,7 @@
 /** From a complete table to the smallest automaton of the same language. */
 
 import { atOnce, type Slices } from '../../platform/index.js'
-import { blocksFromEnds } from './acyclic.js'
+import { blocksFromEnds, SLICE } from './acyclic.js'
 import { type Classes, merged } from './classes.js'
 import { Partition } from './partition.js'
 import { type Accepting, distances, TableAutomaton } from './table.js'
@@ -15,9 +15,6 @@ export function minimise(start: number, classes: Classes, table: Uint32Array, ac
   return atOnce(minimiseInSlices(start, classes, table, accepting))
 }
 
-/** Transitions that are looked at from one pause to the next. */
-const SLICE = 65_536
-
 /** The same, with a pause every few milliseconds. */
 export function* minimiseInSlices(
   start: number,
@@ -26,8 +23,8 @@ export function* minimiseInSlices(
   accepting: Accepting,
 ): Slices<TableAutomaton> {
   const width = classes.count
-  const quick = blocksFromEnds(start, width, table, accepting)
-  if (quick !== undefined) return quotient(start, classes, table, accepting, quick)
+  const quick = yield* blocksFromEnds(start, width, table, accepting)
+  if (quick !== undefined) return yield* quotient(start, classes, table, accepting, quick)
   if (table.length > SLICE) yield
   const reach = distances(table, width, accepting)
   for (let i = 0; i < table.length; i++) if (reach[table[i]!] === Number.POSITIVE_INFINITY) table[i] = DEAD
@@ -36,7 +33,7 @@ export function* minimiseInSlices(
   }
   if (table.length > SLICE) yield
   const blocks = yield* stateBlocks(table, width, accepting, reach)
-  return quotient(start, classes, table, accepting, blocks)
+  return yield* quotient(start, classes, table, accepting, blocks)
 }
 
 /** Hopcroft's algorithm in Valmari's form, over live states and the transitions between them. */
@@ -107,13 +104,13 @@ function* stateBlocks(
   return blocks.setOf
 }
 
-function quotient(
+function* quotient(
   start: number,
   classes: Classes,
   table: Uint32Array,
   accepting: Accepting,
   blocks: Uint32Array,
-): TableAutomaton {
+): Slices<TableAutomaton> {
   const width = classes.count
   const numbers = new Uint32Array(accepting.length)
   const representatives = [DEAD]
@@ -125,12 +122,17 @@ function quotient(
   }
   const first = rename(start)
   const rows: number[] = new Array(width).fill(DEAD)
-  for (let s = 1; s < representatives.length; s++) {
+  for (let s = 1, looked = 0; s < representatives.length; s++, looked += width) {
+    if (looked > SLICE) {
+      yield
+      looked = 0
+    }
     const row = representatives[s]! * width
     for (let i = row; i < row + width; i++) rows.push(rename(table[i]!))
   }
   const ends = new Uint32Array(representatives.length)
   for (let s = 1; s < ends.length; s++) ends[s] = accepting[representatives[s]!]!
+  if (rows.length > SLICE) yield
   return narrow(first, classes, rows, ends)
 }
 

@@ -85,7 +85,7 @@ export function* differenceInSlices(a: TextAutomaton, b: TextAutomaton, fuel: Fu
 
 export function complement(a: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (a instanceof Complement) return a.of
-  return new Complement(a, () => difference(ANY_TEXT, a, fuel))
+  return new Complement(a, () => differenceInSlices(ANY_TEXT, a, fuel))
 }
 
 /** Whether `b` accepts all that `a` accepts. */

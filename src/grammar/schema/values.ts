@@ -1,4 +1,5 @@
 import { atOnce, canonical, getOrMake, type Slices } from '../../platform/index.js'
+import { Complement } from '../automata/complement.js'
 import { withLengthInSlices } from '../automata/lengths.js'
 import { literalSet } from '../automata/literals.js'
 import { ANY_TEXT, intersectInSlices, NO_TEXT, union } from '../automata/sets.js'
@@ -242,6 +243,8 @@ export class Values implements ValueSource {
     try {
       let all: TextAutomaton = ANY_TEXT
       for (const text of texts) all = yield* intersectInSlices(all, text, fuel)
+      // Whoever asks whether it is empty would make it in one piece.
+      if (all instanceof Complement) yield* all.wholeInSlices()
       return yield* withLengthInSlices(all, part.minLength, part.maxLength, fuel)
     } catch (error) {
       const { path } = part.places.get(keyword) ?? part.places.get('pattern') ?? fuel.place
