@@ -145,6 +145,7 @@ describe('alternatives of numbers', () => {
     ],
     ['of many remainders, which are refused', { oneOf: multiples(1009, 997) }],
     ['that are all to hold', { allOf: multiples(1019, 991) }],
+    ['that are listed', { enum: Array.from({ length: 5000 }, (_, i) => i), type: 'integer', minimum: 7 }],
   ])('are held against each other in few steps between one pause and the next: %s', (_, schema) => {
     const fuel = new Fuel()
     const context = new Context(new Document(schema), fuel, layoutOf('compact'), undefined)

@@ -25,6 +25,8 @@ import type { ValueSource } from './value-source.js'
 const NO_NAMES = "'x-quote' is for values: names of properties cannot be quotes."
 /** Steps from one pause to the next, of which a thousand take a millisecond or less. */
 const SLICE = 3000
+/** Values of an `enum`, each held against all that is said beside it, from one pause to the next. */
+const LITERALS = 256
 
 /** Any value at all, which nearly every schema lets stand somewhere: made once for a layout, and nobody pays. */
 const anything = new WeakMap<Layout, Value>()
@@ -164,7 +166,8 @@ export class Values implements ValueSource {
     for (const part of parts) {
       fuel.spend(10)
       if (part.literals !== undefined) {
-        for (const item of part.literals) {
+        for (const [i, item] of part.literals.entries()) {
+          if (i % LITERALS === LITERALS - 1) yield
           const holds = () => atoms.every((atom) => satisfies(this.context, atom, item))
           const text = canonical(item)
           if (!literals.has(text) && (this.#trivial(atoms) || holds())) literals.set(text, item)
