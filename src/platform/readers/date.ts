@@ -93,11 +93,12 @@ const inDigits: Finder = (text, _, reference, { language, context }) => [
     // In English a short one with points may be as one with slashes.
     const isDayFirst = mark === '.' && (language !== 'en' || digits!.length === 4)
     const monthFirst = isDayFirst ? undefined : dayOf(year, Number(first), Number(second))
-    const yearFirst = digits!.length === 2 && mark === '-' ? yearOf(first!.padStart(2, '0'), reference) : undefined
     // `26-03-04` of 2004 is further away than the other way round.
-    if (yearFirst !== undefined && reference !== undefined && dayOf(yearFirst, Number(second), Number(digits))) {
+    if (digits!.length === 2 && mark === '-' && reference !== undefined) {
+      const yearFirst = yearOf(first!.padStart(2, '0'), reference)!
       const away = (one: number) => Math.abs(one - dateOf(reference).year)
-      if (away(yearFirst) < away(year)) return unsure(dayOf(yearFirst, Number(second), Number(digits))!)
+      const there = away(yearFirst) < away(year) ? dayOf(yearFirst, Number(second), Number(digits)) : undefined
+      if (there !== undefined) return unsure(there)
     }
     if (dayFirst === undefined || monthFirst === undefined || dayFirst === monthFirst)
       return known(dayFirst ?? monthFirst)

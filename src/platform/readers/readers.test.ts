@@ -254,6 +254,8 @@ describe('a part of what is said is not taken for the whole', () => {
     ['date', 'en', 'March 4, 26', '2026-03-04'],
     ['date', 'en', 'March 4 and 5', null],
     ['date', 'en', '26-03-04', null],
+    ['date', 'en', '26-02-30', '2030-02-26'],
+    ['date', 'en', '13-02-26', '2026-02-13'],
     ['date', 'en', 'a week tomorrow', null],
     ['date', 'en', 'the day after March 4, 2026', null],
     ['date', 'de', 'Mo, 4. März 2026', null],
