@@ -18,7 +18,11 @@ export function datetimeIn(
   const iso = ISO.exec(text)
   const [day, clock, beside] = iso ? [iso[1]!, iso[2]!, iso[3] ?? ''] : [text, undefined, undefined]
   const date = dateIn(day, language, context)
-  const time = timeIn(clock ?? (date ? date.rest + (/ ?tonight/.exec(text) ?? '') : text), language, context)
+  const time = timeIn(
+    clock ?? (date ? date.rest + (/(?<!\p{L})tonight/u.test(text) ? ' tonight' : '') : text),
+    language,
+    context,
+  )
   if (!date) return time && { value: null }
   const likely = date.reading.value ?? date.reading.guess
   if (likely === undefined) return { value: null }

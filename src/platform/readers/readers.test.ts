@@ -264,6 +264,8 @@ describe('a part of what is said is not taken for the whole', () => {
     ['date', 'fr', 'dans 3 jours ouvrés', null],
     ['datetime', 'en', 'March 4, 2026 at midnight', null],
     ['datetime', 'en', 'tomorrow evening at 8:00', null],
+    ['datetime', 'en', 'tonight at 8 pm', '2026-11-24T20:00:00'],
+    ['datetime', 'en', 'tonight at 8:00', null],
     ['datetime', 'en', 'March 4, 2026 3 pm ET', null],
   ]
   it.each(said)('%s, %s: %s', (type, language, text, value) => {
