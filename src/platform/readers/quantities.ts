@@ -2,13 +2,13 @@
 import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
 import { sure, unsure } from './reading.js'
-import { anyWord, FRACTION, fraction, fractionIn, moreIn, ofWords } from './text.js'
+import { anyWord, FRACTION, fraction, fractionIn, moreIn, ofWords, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 export function quantities(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
   const digits = inDigits(text, language, context)
   const words = inWords(text, LANGUAGES[language]).filter(
-    ({ start, end }) => !digits.some((one) => one.start < end && start < one.end),
+    ({ start, end }) => !digits.some((one) => one.start < end && start < one.end) && !isCoin(text, start, end),
   )
   const all = [...digits, ...words].sort((a, b) => a.start - b.start)
   const whole = all.map((one) => withWords(text, one, LANGUAGES[language], context))
@@ -22,6 +22,15 @@ export function quantities(text: string, language: LanguageName, context: Reader
       ),
   )
 }
+
+/** `50 cents` are no five thousand, and no hundred beside them, as `5 per cento` are none. */
+function isCoin(text: string, start: number, end: number): boolean {
+  const [said, before] = [text.slice(start, end), text.slice(0, start)]
+  return (
+    (COIN.test(said) && /\d ?$/.test(before)) || (/^ci?ento?$/.test(said) && /(?<!\p{L})p(?:er|ou?r) $/u.test(before))
+  )
+}
+const COIN = /^cents?$/
 
 const aroundOf = ofWords((words) => {
   const { minus, parts, partOf, articles, bare } = words
@@ -186,8 +195,12 @@ const SCALES: Readonly<Record<string, number>> = {
   ...{ duizend: 1e3, miljoen: 1e6, miljard: 1e9 },
 }
 const scalesOf = ofWords(({ scales }) => ({ ...SCALES, ...scales }))
+/** Behind digits. */
 const scaleOf = ofWords((words) => {
-  return new RegExp(String.raw`\s?(${anyWord(Object.keys(scalesOf(words)))})(?![\p{L}\d])`, 'uy')
+  return new RegExp(
+    String.raw`\s?(${anyWord(Object.keys(scalesOf(words)).filter((name) => !COIN.test(name)))})(?![\p{L}\d])`,
+    'uy',
+  )
 })
 
 function scaleAt(text: string, from: number, words: LanguageWords): { value: number; end: number } | undefined {
@@ -230,8 +243,11 @@ function partsOf(token: string, words: LanguageWords): string[] | undefined {
   return parts
 }
 
+const partNext = ofWords(({ parts }) => wholeWords(String.raw`^\s${anyWord(Object.keys(parts))}`, 'u'))
+
 function inWords(text: string, words: LanguageWords): FoundReading<number>[] {
   const found: FoundReading<number>[] = []
+  const isOfPart = partNext(words)
   let run: { parts: string[]; start: number; end: number; behind: number } | undefined
   const close = () => {
     // What joins numbers may also stand at their end.
@@ -248,6 +264,8 @@ function inWords(text: string, words: LanguageWords): FoundReading<number>[] {
     const end = match.index + token.length
     const joins = parts?.every((part) => words.and.includes(part)) ?? false
     if (run && text.slice(run.behind, match.index).trim() !== '') close()
+    // "dos y un tercio"
+    if (run && words.articles.includes(token) && isOfPart.test(text.slice(end))) close()
     if (!parts || (joins && !run)) close()
     else if (run) {
       run.parts.push(...parts)
@@ -262,7 +280,7 @@ function inWords(text: string, words: LanguageWords): FoundReading<number>[] {
 /** Undefined: these words are no one number. */
 function numberOf(
   parts: readonly string[],
-  { numbers, scales, and, unitsFirst, articles }: LanguageWords,
+  { numbers, scales, and, unitsFirst, overSixty, articles }: LanguageWords,
 ): number | undefined {
   if (parts.length === 0) return undefined
   // An article alone counts nothing.
@@ -274,18 +292,24 @@ function numberOf(
     if (scale === undefined) {
       const value = numbers[part]!
       const joined = unitsFirst === true && and.includes(parts[i - 1] ?? '') && current % 100 < 10
-      const room =
-        value < 10
-          ? current % (Number.isInteger(value) ? 10 : 1) === 0
-          : value < 20
-            ? current % 20 === 0
-            : value < 100
-              ? current % 100 === 0
-              : current === 0
+      const [tens, isTeen] = [current % 100, value > 9 && value < 20]
+      const room = !Number.isInteger(value)
+        ? current % 1 === 0
+        : value < 10
+          ? tens % 10 === 0 && (tens !== 10 || (overSixty === true && value > 6))
+          : value < 100
+            ? tens === 0 || (overSixty === true && isTeen && (tens === 60 || tens === 80))
+            : current === 0
       if (any && current > 0 && !room && !(joined && value >= 20)) return undefined
+      // "zero five" are digits of a longer one.
+      if (value === 0 && parts.length > 1) return undefined
       current += value
-    } else if (scale < 1000) current = Math.max(current, 1) * scale
-    else {
+    } else if (scale < 1000) {
+      // "cent-deux cents": from one to the other.
+      if (scale === 100 && current >= 100) return undefined
+      current = Math.max(current, 1) * scale
+    } else {
+      if (scale === least) return undefined
       // "mil millones" are a thousand of them.
       if (scale > least) [total, current] = [0, total + current]
       total += Math.max(current, 1) * scale

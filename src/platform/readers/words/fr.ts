@@ -113,5 +113,6 @@ export const fr: LanguageWords = {
   },
   bare: ['cent', 'mille'],
   and: ['et'],
+  overSixty: true,
   decimalMark: ',',
 }

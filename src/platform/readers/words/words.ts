@@ -52,6 +52,8 @@ export interface LanguageWords {
   readonly bare: readonly string[]
   /** Between the parts of a number. */
   readonly and: readonly string[]
+  /** Ten to nineteen stand behind sixty and eighty: `soixante-dix`. */
+  readonly overSixty?: true
   /** Units stand before tens: `fünfundzwanzig`. */
   readonly unitsFirst?: true
   /** What separates whole from part where a number has one mark and three digits behind it; absent: it depends. */
