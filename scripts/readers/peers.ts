@@ -50,7 +50,7 @@ function chrono(require: NodeJS.Require): Peer {
   const all: Loaded = require('chrono-node')
   return {
     name: 'chrono-node',
-    source: `export { en, de, fr, es } from 'chrono-node'`,
+    source: `export { en, de, fr, es, it, pt, nl } from 'chrono-node'`,
     read({ kind, language, text }, reference) {
       if (kind === 'number' || kind === 'duration') return undefined
       const found = all[language].parse(text, reference)
@@ -80,7 +80,7 @@ function anyDate(require: NodeJS.Require): Peer {
     source: `export * from 'any-date-parser'`,
     read({ kind, language, text }) {
       if (kind === 'number' || kind === 'duration') return undefined
-      const locale = { en: 'en-US', de: 'de-DE', fr: 'fr-FR', es: 'es-ES' }[language]
+      const locale = new Intl.Locale(CULTURES[language]).toString()
       const parts = (parser.attempt ?? attempt)(text, locale)
       if (parts.invalid !== undefined) return null
       if (kind !== 'time' && (parts.year === undefined || parts.month === undefined || parts.day === undefined))
@@ -119,7 +119,9 @@ function compromise(require: NodeJS.Require): Peer {
   }
 }
 
-const CULTURES: Readonly<Record<CaseLanguage, string>> = { en: 'en-us', de: 'de-de', fr: 'fr-fr', es: 'es-es' }
+const CULTURES: Readonly<Record<CaseLanguage, string>> = {
+  ...{ en: 'en-us', de: 'de-de', fr: 'fr-fr', es: 'es-es', it: 'it-it', pt: 'pt-br', nl: 'nl-nl' },
+}
 
 function recognizers(require: NodeJS.Require): Peer {
   const suite: Loaded = require('@microsoft/recognizers-text-suite')

@@ -3,7 +3,7 @@ import { quantities } from './quantities.js'
 import type { ReaderContext, ValueReading } from './reading.js'
 import { sure } from './reading.js'
 import { anyWord, fraction, fractionIn, moreIn, ofWords } from './text.js'
-import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
+import { inAll, LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
 export interface Amount {
   readonly count: ValueReading<number>
@@ -33,15 +33,15 @@ const patternsOf = ofWords((words) => {
       String.raw`(?<![\p{L}\d]|\p{L}-)${fractionIn(words)}(?:\s|-|(?=\p{L}{3})|\s${anyWord(partOf)}\s?)${unitWord}`,
       'gu',
     ),
-    article: new RegExp(String.raw`(?<![\p{L}\d])${anyWord(articles)}\s${unitWord}`, 'gu'),
-    ofOne: new RegExp(String.raw`^${anyWord(articles)}\s`, 'u'),
+    article: new RegExp(String.raw`(?<![\p{L}\d])${anyWord(articles)}(?:\s|(?<='))${unitWord}`, 'gu'),
+    ofOne: new RegExp(String.raw`^${anyWord(articles)}(?:\s|(?<='))`, 'u'),
     behind: new RegExp(String.raw`\s?-?${unitWord}`, 'uy'),
     more: moreIn(words),
   }
 })
 
 /** `2 hours and 30 minutes`. */
-export const BETWEEN_AMOUNTS = /^,? ?(?:(?:and|und|et|y) )?$/u
+export const BETWEEN_AMOUNTS = new RegExp(`^,? ?(?:${anyWord(inAll(({ and }) => and))} )?$`, 'u')
 
 const MINUTES: ReadonlySet<number> = new Set(Array(60).keys())
 

@@ -5,37 +5,37 @@ import { anyWord, ofWords } from './text.js'
 /** A time, a length, a date, one without its year, a day of the week, one told from today. */
 export type PartKind = 'time' | 'duration' | 'date' | 'yearless' | 'weekday' | 'day'
 
-const TO =
-  '(?:-|/|&|to|through|till|until|or|and|bis|oder|und|al?|au|o|u|y|ou|et|e|hasta|ate|t/m|tot|tot en met|of|en|past|before|after|vor|nach)(?: (?:the|den|dem|der|le|las?|el|il|del?|du))*'
-const AWAY =
-  ' (?:after|before|from|following|of|nach|vor|vom|ab|apres|avant|a compter|a partir|despues|antes|depois|apos|dopo|prima|na|voor|du|del?|di)(?: (?:the|den|dem|le|la|du|del?|el|il))*'
-const OTHER_UNITS = ['giorni', 'mesi', 'settimane', 'dagen', 'weken', 'maanden', 'veille', 'lendemain', 'vispera']
-const OTHER_PARTS = ['meia', 'meio', 'mezza', 'mezzo', 'kwart', 'quarto']
-const LESS = '(?:less|minus|moins|menos|meno|weniger)'
-const HOURS = "(?:am|pm|[ap]\\.|uhr|uur|ore|heures?|horas?|o'clock|in the)"
-
-const patternsOf = ofWords(({ numbers, articles, parts, units, months, and }) => {
+const patternsOf = ofWords(({ numbers, articles, parts, units, months, and, clock, beside }) => {
+  const the = `(?: ${anyWord(beside.the)})*`
+  const to = `${anyWord(['-', '/', '&', ...beside.to])}${the}`
+  const from = ` ${anyWord(beside.away)}${the}`
+  const working = `^ ${anyWord(beside.working)}`
+  const hours = anyWord([
+    ...['am', 'pm', 'a.', 'p.', "o'clock", 'in the'],
+    ...[...clock.hour, ...units.hours].filter((name) => name.length > 2),
+  ])
   const count = String.raw`(?:\d+|${anyWord([...Object.keys(numbers), ...articles])})(?!\p{L})`
   const number = anyWord(Object.keys(numbers).filter((name) => !articles.includes(name)))
-  const part = anyWord([...Object.keys(parts), ...OTHER_PARTS])
-  const unit = anyWord([...Object.values(units).flat(), ...OTHER_UNITS].filter((name) => name.length > 2))
-  const range = String.raw`(?<![\p{L}\d:.,'/-])(?:\d{1,2}(?:\.\d{1,2})?(?:\.|st|nd|rd|th|er|h)?|${number}) ?${TO} ?$`
+  const part = anyWord(Object.keys(parts))
+  const unit = anyWord([...Object.values(units).flat(), ...(beside.days ?? [])].filter((name) => name.length > 2))
+  const range = String.raw`(?<![\p{L}\d:.,'/-])(?:\d{1,2}(?:\.\d{1,2})?(?:\.|st|nd|rd|th|er|h)?|${number}) ?${to} ?$`
+  // "dia 4 as 15:30" is a day and its time.
+  const hoursRange = `(?<!(?<!\\p{L})${anyWord(units.days)} )${range}`
   const away = String.raw`(?<!\p{L})${unit}\.?`
-  const more = String.raw`^,? ${LESS} |^[\s-](?:${anyWord(and)}[\s-])?(?:(?:le|${anyWord(articles)}) )?(?:${part}|${number})(?!\p{L})|^ (?:e|en|i) ${count}|^ (?:e|en|i) ${part}`
-  const working = '^ (?:ouvr|habil|labor|utei|util|lavorat|business|working)'
-  const another = String.raw`^(?: ?${TO}|,)? ?\d{1,2}(?:st|nd|rd|th|er)?(?![\d:.h]| ?${HOURS})|^ ?${TO} .{0,16}(?<!\d)\d{4}(?!\d)`
+  const more = String.raw`^,? ${anyWord(beside.less)} |^[\s-](?:${anyWord(and)}[\s-])?(?:(?:le|${anyWord(articles)}) )?(?:${part}|${number})(?!\p{L})`
+  const another = String.raw`^(?: ?${to}|,)? ?\d{1,2}(?:st|nd|rd|th|er)?(?![\d:.h]| ?${hours})|^ ?${to} .{0,16}(?<!\d)\d{4}(?!\d)`
   const pair = (left: string, right: string) => [new RegExp(left, 'u'), new RegExp(right, 'u')] as const
   return {
     time: pair(
-      String.raw`${range}|${away}${AWAY} $|(?<!\p{L})${part} $`,
-      String.raw`${more}|^ ?${TO} ?\d{1,2}(?![\d:./h-]| ?\p{L})`,
+      String.raw`${hoursRange}|${away}${from} $|(?<!\p{L})${part} $`,
+      String.raw`${more}|^ ${anyWord(beside.long)}|^ ?${to} ?\d{1,2}(?![\d:./h-]| ?\p{L})`,
     ),
     duration: pair(range, `${more}|${working}`),
-    date: pair(`${range}|${away}${AWAY} $`, '(?!)'),
-    yearless: pair(String.raw`${range}|${away}${AWAY} $|(?<!\d)\d{4}[ ,/-]*$`, another),
+    date: pair(`${range}|${away}${from} $`, '(?!)'),
+    yearless: pair(String.raw`${range}|${away}${from} $|(?<!\d)\d{4}[ ,/-]*$`, another),
     weekday: pair('(?!)', String.raw`^ (?:of|in|im|del?|du|des|di) (?:the )?${anyWord(months.flat())}(?!\p{L})`),
     day: pair(
-      `${away}(?: ago)?(?:${AWAY})? $`,
+      `${away}(?: ago)?(?:${from})? $`,
       String.raw`${working}|^ (?:week(?!\p{L})|\+|en (?:huit|quinze|ocho)|(?:in|vor|en|hace|hizo|il y a|dans) ${count} )`,
     ),
   }

@@ -157,7 +157,7 @@ const patternsOf = ofWords((words: LanguageWords): Patterns => {
   const other = String.raw`\s?\d{1,2}(?:${anyWord(words.ordinals)})?(?![:.]?\d)`
   const hours = anyWord([...words.clock.am, ...words.clock.pm])
   // "March 3-5, 2026" is no one day, "March 3 - 5 pm" is.
-  const through = String.raw`(\s?(?:(?:-|to|through|bis|au|al?)${other}(?!\s?${hours})|(?:and|or|&|und|et|y)${other}(?=,?\s?\d{4})))?`
+  const through = String.raw`(\s?(?:(?:-|to|through|bis|au|al?|tot|tot en met|t/m)${other}(?!\s?${hours})|(?:and|or|&|und|et|y|e|en)${other}(?=,?\s?\d{4})))?`
   return {
     dayMonth: wholeWords(String.raw`${day}${of}[\s/-]*${month}(?:[,\s/-]*${of.trim()}\s*${year})?`),
     monthDay: wholeWords(String.raw`${month}\s*${day}${through}(?:\s*,?\s*${year})?`),
@@ -209,8 +209,8 @@ function weekdays(rest: string, text: string, words: LanguageWords): { weekday: 
 }
 
 /** Between two numbers, and between two amounts, of which neither says how far it is. */
-const OR = /^ ?(?:-|to|or|bis|oder|a|o|u|ou) ?$/
-const AND = /^,? ?(?:-|to|or|bis|oder|a|o|u|ou|and|und|et|y)? ?$/
+const OR = /^ ?(?:-|to|or|bis|oder|a|o|u|ou|tot|of) ?$/
+const AND = /^,? ?(?:-|to|or|bis|oder|a|o|u|ou|tot|of|and|und|et|y|e|en)? ?$/
 
 const coming = (weekday: number, from: number) => from + ((weekday - weekdayOf(from) + 6) % 7) + 1
 
@@ -238,7 +238,8 @@ const relativeOf = ofWords(({ weekdays, days, coming, next, last, now, ahead, ag
 })
 
 /** Part of a day, and not the next one. */
-const MORNING = /(?<!\p{L})(?:(?:la|esta|cada) manana|(?:am|der|den|dem|guten|jeden|diesen|heute|gestern) morgen)$/u
+const MORNING =
+  /(?<!\p{L})(?:(?:la|esta|cada) manana|(?:am|der|den|dem|guten|jeden|diesen|heute|gestern|vandaag|gisteren|elke|goede) morgen)$/u
 
 const fromToday: Finder = (text, words, reference, { language, context }) => {
   const found: FoundReading<number>[] = []

@@ -19,7 +19,7 @@ export function datetimeIn(
   const [day, clock, beside] = iso ? [iso[1]!, iso[2]!, iso[3] ?? ''] : [text, undefined, undefined]
   const date = dateIn(day, language, context)
   const time = timeIn(
-    clock ?? (date ? date.rest + (/(?<!\p{L})tonight/u.test(text) ? ' tonight' : '') : text),
+    clock ?? (date ? date.rest + (/(?<!\p{L})(?: tonight| vanavond| stasera)/u.exec(` ${text}`)?.[0] ?? '') : text),
     language,
     context,
   )

@@ -31,13 +31,13 @@ export function readValue(wanted: ValueType, text: string, context: ReaderContex
   const cleaned = plain(text)
   const first = context.language ?? languageOf(context)
   const known = { ...context, ...(context.beside && { beside: lineOf(context.beside) }) }
-  const own = first && first !== 'other' ? readIn(wanted, cleaned, first, known) : undefined
+  const own = first && readIn(wanted, cleaned, first, known)
   // Another language's words may stand in the text; where several read it, they must agree.
   const others = (Object.keys(LANGUAGES) as LanguageName[]).filter((language) => language !== first)
   const readings = own ? [own] : others.flatMap((language) => readIn(wanted, cleaned, language, known) ?? [])
   const reading = agreedReading(readings) ?? { value: null }
   const isOpen = wanted.type === 'number' && wanted.unit === undefined && SCALED.test(text)
-  // "once" is eleven in Spanish alone, and "vinte e cinco" no five.
+  // A word of another language than the text's may be one of this too.
   const isForeign = !own && first !== undefined && /^(?:number|duration)$/.test(wanted.type) && !/\d/.test(cleaned)
   return (isOpen || isForeign) && reading.value !== null ? unsure(reading.value) : reading
 }

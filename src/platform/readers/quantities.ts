@@ -92,11 +92,12 @@ function withWords(text: string, found: FoundReading<number>, words: LanguageWor
 }
 
 /** No count: `ein paar hundert`. */
-const VAGUE = /(?:paar|einige|mehrere|viele|quelques|plusieurs|vari[oa]s|algun[oa]s|un[oa]s|few|several|many) $/
+const VAGUE =
+  /(?:paar|einige|mehrere|viele|quelques|plusieurs|vari[oa]s|algun[oa]s|un[oa]s|few|several|many|alcun[ei]|qualche|divers[ei]|alguns|algumas|uns|umas|enkele|meerdere) $/
 
 /** `three point five`, `half of 50`. */
-const OF = /(?:point|komma|virgule|coma|oh|double|triple|(?:half|third|thirds|quarter|quarters) of) $/
-const POINT = /^ (?:point|komma|virgule|coma) \p{L}/u
+const OF = /(?:point|komma|virgule|coma|virgola|virgula|oh|double|triple|(?:half|third|thirds|quarter|quarters) of) $/
+const POINT = /^ (?:point|komma|virgule|coma|virgola|virgula) \p{L}/u
 
 const MONEY = `(?:[a-z]{0,3}[$€£¥]|[a-z]{3}(?![a-z]))`
 /** `.5`, which no sentence ends before. */
@@ -188,12 +189,26 @@ function oneByOne(digits: string, from: number, mark: DecimalMark | undefined): 
 const product = (value: number, factor: number) =>
   Math.abs(factor) === 1 ? value * factor || 0 : Number((value * factor).toPrecision(15))
 
-/** Of other languages too, where it says the same in all. */
-const SCALES: Readonly<Record<string, number>> = {
-  ...{ mln: 1e6, mio: 1e6, mrd: 1e9, mld: 1e9, bln: 1e9, lakh: 1e5, lakhs: 1e5, crore: 1e7, crores: 1e7 },
-  ...{ mila: 1e3, milione: 1e6, milioni: 1e6, miliardo: 1e9, miliardi: 1e9, milhao: 1e6, milhoes: 1e6, bilhoes: 1e9 },
-  ...{ duizend: 1e3, miljoen: 1e6, miljard: 1e9 },
-}
+/** Of other languages too, where it says the same in all: a billion is not. */
+const SCALES: Readonly<Record<string, number>> = Object.fromEntries([
+  ...Object.entries({
+    mln: 1e6,
+    mio: 1e6,
+    mrd: 1e9,
+    mld: 1e9,
+    bln: 1e9,
+    lakh: 1e5,
+    lakhs: 1e5,
+    crore: 1e7,
+    crores: 1e7,
+  }),
+  ...Object.values<LanguageWords>(LANGUAGES)
+    .flatMap(({ scales }) => Object.entries(scales))
+    .filter(([name, value], _, all) => {
+      const agreed = all.every(([other, size]) => other !== name || size === value)
+      return agreed && name.length > 3 && value >= 1e3 && value <= 1e9
+    }),
+])
 const scalesOf = ofWords(({ scales }) => ({ ...SCALES, ...scales }))
 /** Behind digits. */
 const scaleOf = ofWords((words) => {
@@ -222,25 +237,28 @@ function withFraction(text: string, found: FoundReading<number>[]): FoundReading
 }
 
 /** Parts of number words, longest first, for words that are written together. */
-const splitterOf = ofWords(({ numbers, scales, and }) => {
-  const long = Object.keys(scales).filter((scale) => scale.length > 2)
-  return new RegExp(`(${anyWord([...Object.keys(numbers), ...long, ...and, '-'])})`, 'uy')
+const splitterOf = ofWords(({ numbers, scales, and, elided = {} }) => {
+  const long = [...Object.keys(scales).filter((scale) => scale.length > 2), ...and.filter((one) => one.length > 1)]
+  const word = anyWord([...Object.keys(numbers), ...long, '-'])
+  return new RegExp(`(${anyWord(Object.keys(elided))}(?=un|ott)|${word})`, 'uy')
 })
 
 /** The dash of `two-thirds`. */
 const partBehind = ofWords(({ parts }) => new RegExp(`-(?=${anyWord(Object.keys(parts))}(?!\\p{L}))`, 'gu'))
 
 function partsOf(token: string, words: LanguageWords): string[] | undefined {
+  if (words.and.includes(token)) return [token]
   const splitter = splitterOf(words)
   const parts: string[] = []
   for (let at = 0; at < token.length; ) {
     splitter.lastIndex = at
     const part = splitter.exec(token)?.[1]
     if (part === undefined) return undefined
-    if (part !== '-') parts.push(part)
+    if (part !== '-') parts.push(words.elided?.[part] ?? part)
     at += part.length
   }
-  return parts
+  // "achten" are no eight.
+  return words.and.includes(parts.at(-1) ?? '') ? undefined : parts
 }
 
 const partNext = ofWords(({ parts }) => wholeWords(String.raw`^\s${anyWord(Object.keys(parts))}`, 'u'))
@@ -264,7 +282,7 @@ function inWords(text: string, words: LanguageWords): FoundReading<number>[] {
     const end = match.index + token.length
     const joins = parts?.every((part) => words.and.includes(part)) ?? false
     if (run && text.slice(run.behind, match.index).trim() !== '') close()
-    // "dos y un tercio"
+    // "twee en een half"
     if (run && words.articles.includes(token) && isOfPart.test(text.slice(end))) close()
     if (!parts || (joins && !run)) close()
     else if (run) {
@@ -305,7 +323,7 @@ function numberOf(
       if (value === 0 && parts.length > 1) return undefined
       current += value
     } else if (scale < 1000) {
-      // "cent-deux cents": from one to the other.
+      // "cento-duecento": from one to the other.
       if (scale === 100 && current >= 100) return undefined
       current = Math.max(current, 1) * scale
     } else {

@@ -36,7 +36,7 @@ export function* stretchesIn(kind: ReadableKind, text: string, context: ReaderCo
   const first = context.language ?? languageOf({ around: text, ...context })
   yield
   const all = Object.keys(LANGUAGES) as LanguageName[]
-  const own = first === undefined || first === 'other' ? [] : yield* inLanguages(kind, text, [first], context)
+  const own = first === undefined ? [] : yield* inLanguages(kind, text, [first], context)
   return own.length > 0
     ? own
     : yield* inLanguages(

@@ -22,7 +22,7 @@ export const timesIn = (
 ): readonly FoundReading<string>[] => found(text, language, context).times
 
 const HALVES =
-  '(?:afternoon|evening|tonight|night|nachmittags?|abends?|nachts?|mittags|apres-midi|soir|soiree|tarde|noche|sera|pomeriggio|noite|middag|avond)(?!\\p{L})'
+  '(?:afternoon|evening|tonight|night|nachmittags?|abends?|nachts?|mittags|apres-midi|soir|soiree|tarde|noche|sera|stasera|pomeriggio|notte|noite|tarde|middag|namiddag|avond|vanavond|vanmiddag)(?!\\p{L})'
 const HALF_DAY = new RegExp(`(?<!\\p{L})${HALVES}`, 'u')
 const NEAR_BEFORE = new RegExp(String.raw`(?<!\p{L})${HALVES},?(?: \p{L}{1,3}){0,2} $`, 'u')
 const NEAR_BEHIND = new RegExp(String.raw`^,? (?:\p{L}{1,3} ){0,2}${HALVES}`, 'u')
@@ -102,6 +102,11 @@ const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
     {
       pattern: wholeWords(String.raw`(\d{1,2})${half}`),
       read: ([, h, said]) => timeOf(h!, '0', undefined, halfOf(said)),
+    },
+    // "ore 15.30"
+    {
+      pattern: wholeWords(String.raw`${anyWord(words.clock.before ?? [])}\s(\d{1,2})\.(\d{2})`),
+      read: ([, h, m]) => timeOf(h!, m),
     },
     ...Object.entries(names).map(([name, value]) => ({
       pattern: wholeWords(`(?<!-)${name}`),

@@ -1,23 +1,57 @@
 /** Units that have a fixed relation, so that a number can be told in the one that is asked for. */
 import { unsure, type ValueReading } from './reading.js'
 import { plain } from './text.js'
+import { inAll, type TimeUnit } from './words/index.js'
 
 type Kind = readonly [kind: string, size: number, ...names: string[]]
+
+/** Shorter ones are other units too. */
+const timeNames = (unit: TimeUnit) => inAll(({ units }) => units[unit]).filter((name) => name.length > 2)
 
 const KINDS: readonly Kind[] = [
   ['mass', 1e-9, 'mcg', 'ug', 'μg'],
   ['mass', 1e-6, 'mg', 'milligram', 'milligrams'],
-  ['mass', 1e-3, 'g', 'gram', 'grams', 'gramm', 'gramme', 'grammes', 'gramo', 'gramos'],
-  ['mass', 1, 'kg', 'kilo', 'kilos', 'kilogram', 'kilograms', 'kilogramm', 'kilogramme', 'kilogrammes', 'kilogramos'],
-  ['mass', 1e3, 't', 'tonne', 'tonnes', 'tonnen', 'tonelada', 'toneladas'],
+  ['mass', 1e-3, 'g', 'gram', 'grams', 'gramm', ...'gramme grammes gramo gramos grammo grammi grama gramas'.split(' ')],
+  [
+    'mass',
+    1,
+    'kg',
+    'kilo',
+    'kilos',
+    'kilogram',
+    'kilograms',
+    'kilogramm',
+    ...'kilogramme kilogrammes kilogramos chilo chili chilogrammo chilogrammi quilo quilos quilogramas'.split(' '),
+  ],
+  ['mass', 1e3, 't', 'tonne', 'tonnes', 'tonnen', 'tonelada', 'toneladas', 'tonnellata', 'tonnellate'],
   ['mass', 0.45359237, 'lb', 'lbs', 'pound', 'pounds'],
   ['mass', 0.028349523125, 'oz', 'ounce', 'ounces'],
   ['length', 1e-6, 'um', 'μm'],
   ['length', 1e-3, 'mm', 'millimeter', 'millimetre', 'millimeters', 'millimetres'],
-  ['length', 1e-2, 'cm', 'zentimeter', 'centimeter', 'centimetre', 'centimeters', 'centimetres', 'centimetros'],
+  [
+    'length',
+    1e-2,
+    'cm',
+    'zentimeter',
+    'centimeter',
+    'centimetre',
+    'centimeters',
+    'centimetres',
+    'centimetros',
+    'centimetri',
+  ],
   ['length', 0.1, 'dm'],
-  ['length', 1, 'm', 'meter', 'metre', 'meters', 'metres', 'metro', 'metros'],
-  ['length', 1e3, 'km', 'kilometer', 'kilometre', 'kilometers', 'kilometres', 'kilometros'],
+  ['length', 1, 'm', 'meter', 'metre', 'meters', 'metres', 'metro', 'metros', 'metri'],
+  [
+    'length',
+    1e3,
+    'km',
+    'kilometer',
+    'kilometre',
+    'kilometers',
+    'kilometres',
+    ...'kilometros chilometro chilometri quilometro quilometros'.split(' '),
+  ],
   ['length', 0.0254, 'in', 'inch', 'inches', 'zoll'],
   ['length', 0.3048, 'ft', 'foot', 'feet'],
   ['length', 0.9144, 'yd', 'yard', 'yards'],
@@ -25,21 +59,21 @@ const KINDS: readonly Kind[] = [
   ['volume', 1e-3, 'ml', 'milliliter', 'millilitre'],
   ['volume', 1e-2, 'cl'],
   ['volume', 0.1, 'dl'],
-  ['volume', 1, 'l', 'liter', 'litre', 'liters', 'litres', 'litro', 'litros'],
-  ['time', 1, 'sec', 'second', 'seconds', 'sekunden', 'secondes', 'segundos'],
-  ['time', 60, 'min', 'mins', 'minute', 'minutes', 'minuten', 'minutos'],
-  ['time', 3600, 'h', 'hr', 'hrs', 'hour', 'hours', 'std', 'stunde', 'stunden', 'heure', 'heures', 'hora', 'horas'],
-  ['time', 86_400, 'day', 'days', 'tag', 'tage', 'tagen', 'jour', 'jours', 'dia', 'dias'],
-  ['time', 604_800, 'week', 'weeks', 'woche', 'wochen', 'semaine', 'semaines', 'semana', 'semanas'],
-  ['months', 1, 'month', 'months', 'monat', 'monate', 'monaten', 'mois', 'meses'],
-  ['months', 12, 'year', 'years', 'jahr', 'jahre', 'jahren', 'ans', 'annees', 'ano', 'anos'],
-  ['share', 1, '%', 'percent', 'per cent', 'prozent', 'pour cent', 'por ciento'],
+  ['volume', 1, 'l', 'liter', 'litre', 'liters', 'litres', 'litro', 'litros', 'litri'],
+  ['time', 1, ...timeNames('seconds')],
+  ['time', 60, ...timeNames('minutes')],
+  ['time', 3600, 'h', 'hr', ...timeNames('hours')],
+  ['time', 86_400, ...timeNames('days')],
+  ['time', 604_800, ...timeNames('weeks')],
+  ['months', 1, ...timeNames('months')],
+  ['months', 12, ...timeNames('years')],
+  ['share', 1, '%', 'percent', 'per cent', 'prozent', 'pour cent', 'por ciento', 'por cento', 'percento', 'procent'],
   ['promille', 1, 'promille', 'per mille', '‰'],
   ['power', 1e-3, 'w', 'watt'],
   ['power', 1, 'kw', 'kilowatt'],
   ['energy', 1e-3, 'wh'],
   ['energy', 1, 'kwh'],
-  ['USD', 1, 'usd', '$', 'us$', 'dollar', 'dollars', 'dolares'],
+  ['USD', 1, 'usd', '$', 'us$', 'dollar', 'dollars', 'dolares', 'dollaro', 'dollari', 'dolar'],
   ['EUR', 1, 'eur', '€', 'euro', 'euros'],
   ['GBP', 1, 'gbp', '£'],
   ['CHF', 1, 'chf', 'franken', 'sfr'],
@@ -57,7 +91,11 @@ const KINDS: readonly Kind[] = [
   ['TRY', 1, '₺'],
   ['RUB', 1, 'rub', '₽'],
   // Hundredths of any of these.
-  ['cent', 1, ...'cent cents ct cts centime centimes centimos centavo centavos pence penny p ¢'.split(' ')],
+  [
+    'cent',
+    1,
+    ...'cent cents ct cts centime centimes centimos centesimo centesimi centavo centavos pence penny p ¢'.split(' '),
+  ],
   ['celsius', 1, '°c', 'c', 'celsius'],
   ['fahrenheit', 1, '°f', 'f', 'fahrenheit'],
   ['speed', 1, 'km/h', 'kmh', 'kph'],
@@ -81,7 +119,7 @@ const UNITS = new Map(
   ].flatMap(([kind, size, ...names]) => names.map((name) => [name, { kind, size }] as const)),
 )
 /** More countries than one write it. */
-const SHARED: ReadonlySet<string> = new Set(['$', 'dollar', 'dollars', 'dolares'])
+const SHARED: ReadonlySet<string> = new Set(['$', 'dollar', 'dollars', 'dolares', 'dollaro', 'dollari', 'dolar'])
 const DOLLARS: ReadonlySet<string> = new Set(['usd', 'aud', 'cad', 'nzd', 'sgd', 'hkd', 'mxn'])
 
 /** `before` and `behind`: what stands around the number. A unit that is none of these is taken for the one asked for. */
@@ -111,8 +149,8 @@ export function inUnitOf(
 }
 
 /** What is told in two numbers: behind the first of them. */
-const SPLIT = /^ ?(\p{L}+|\p{Sc})\.?,? ?(?:(?:and|und|et|y) )?(\d\d?)(?![.,]?\d| ?[\p{Sc}%])(?: ?(\p{L}+))?/u
-const FIRST_PART = /\d( ?(?:\p{L}+|\p{Sc})\.?,? ?(?:(?:and|und|et|y) )?)$/u
+const SPLIT = /^ ?(\p{L}+|\p{Sc})\.?,? ?(?:(?:and|und|et|y|e|en) )?(\d\d?)(?![.,]?\d| ?[\p{Sc}%])(?: ?(\p{L}+))?/u
+const FIRST_PART = /\d( ?(?:\p{L}+|\p{Sc})\.?,? ?(?:(?:and|und|et|y|e|en) )?)$/u
 
 function isSplit(text: string): boolean {
   const [, unit = '', count = '', smaller] = SPLIT.exec(text) ?? []
@@ -127,7 +165,7 @@ const isMoneyKind = (kind: string) => kind !== kind.toLowerCase()
 
 function unitIn(before: string, behind: string): string | undefined {
   const behindIt =
-    /^\s?(per (?:cent|mille)|pour cent|por ciento|us\$|km\/h|m\/s|° ?[cf](?!\p{L})|\p{L}+(?:\^?\d)?|[%‰¢\p{Sc}])/u
+    /^\s?(per (?:cent|mille)|pour cent|por ci?ento|us\$|km\/h|m\/s|° ?[cf](?!\p{L})|\p{L}+(?:\^?\d)?|[%‰¢\p{Sc}])/u
       .exec(behind.replace(/^ (?:degrees?|grad|degres|grados) (?=\p{L})/u, ' '))?.[1]
       ?.replace('° ', '°')
       .replace('^', '')

@@ -54,6 +54,14 @@ export const de: LanguageWords = {
     spoken: { 'halb H': -30, 'viertel nach H': 15, 'viertel vor H': -15, 'dreiviertel H': -15 },
     counted: { 'M vor H': -1, 'M minuten vor H': -1, 'M nach H': 1, 'M minuten nach H': 1 },
   },
+  beside: {
+    to: ['bis', 'oder', 'und', 'vor', 'nach'],
+    away: ['nach', 'vor', 'vom', 'ab'],
+    the: ['den', 'dem', 'der'],
+    less: ['weniger', 'minus'],
+    working: [],
+    long: [],
+  },
   articles: ['ein', 'eine', 'einem', 'einen', 'einer', 'eines'],
   numbers: {
     null: 0,

@@ -81,6 +81,14 @@ export const en: LanguageWords = {
       'F to H': -1,
     },
   },
+  beside: {
+    to: ['to', 'through', 'till', 'until', 'or', 'and', 'of', 'past', 'before', 'after'],
+    away: ['after', 'before', 'from', 'following', 'of'],
+    the: ['the'],
+    less: ['less', 'minus'],
+    working: ['business', 'working'],
+    long: [],
+  },
   articles: ['a', 'an'],
   numbers: {
     zero: 0,

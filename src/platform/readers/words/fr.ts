@@ -54,6 +54,15 @@ export const fr: LanguageWords = {
     spoken: { 'H et quart': 15, 'H et demie': 30, 'H et demi': 30, 'H moins le quart': -15 },
     counted: {},
   },
+  beside: {
+    to: ['a', 'au', 'ou', 'et'],
+    away: ['apres', 'avant', 'a compter', 'a partir', 'du'],
+    the: ['le', 'la', 'les', 'du'],
+    less: ['moins'],
+    working: ['ouvr'],
+    long: ['par jour', 'par sem', 'par mois', 'par an', 'suppl', 'hebdo', 'consecut', 'mensu', 'annu', "d'"],
+    days: ['veille', 'lendemain'],
+  },
   articles: ['un', 'une'],
   numbers: {
     zero: 0,

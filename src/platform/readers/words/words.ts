@@ -27,6 +27,8 @@ export interface LanguageWords {
   readonly clock: {
     /** Behind an hour, before its minutes. */
     readonly hour: readonly string[]
+    /** Before an hour and its minutes. */
+    readonly before?: readonly string[]
     readonly am: readonly string[]
     readonly pm: readonly string[]
     /** From evening to morning: twelve is midnight. */
@@ -40,6 +42,22 @@ export interface LanguageWords {
     /** With `M` for minutes, or `F` for fives of them in words: behind the hour `H`, or -1 before it. */
     readonly counted: Readonly<Record<string, 1 | -1>>
   }
+  /** What makes what stands beside it a part of another. */
+  readonly beside: {
+    /** Between two, of which one is read: `9 to 11`. */
+    readonly to: readonly string[]
+    /** Between a length and what it is told from: `a week after`. */
+    readonly away: readonly string[]
+    /** Behind both. */
+    readonly the: readonly string[]
+    readonly less: readonly string[]
+    /** Beginnings of words that leave days out: `3 business days`. */
+    readonly working: readonly string[]
+    /** The same of words behind hours that are no time of day: `8 heures par jour`. */
+    readonly long: readonly string[]
+    /** No units, and told from a day as they are. */
+    readonly days?: readonly string[]
+  }
   /** `a`: one, where a unit follows. */
   readonly articles: readonly string[]
   /** Up to a hundred and beyond, as they are put together. */
@@ -52,6 +70,8 @@ export interface LanguageWords {
   readonly bare: readonly string[]
   /** Between the parts of a number. */
   readonly and: readonly string[]
+  /** What number words lose before a vowel: `ventotto`. */
+  readonly elided?: Readonly<Record<string, string>>
   /** Ten to nineteen stand behind sixty and eighty: `soixante-dix`. */
   readonly overSixty?: true
   /** Units stand before tens: `fünfundzwanzig`. */
