@@ -74,7 +74,7 @@ export {
   type ValueType,
 } from './readers/index.js'
 export { agreedReading } from './readers/reading.js'
-export { LANGUAGES } from './readers/words/index.js'
+export { LANGUAGES, type LanguageWords } from './readers/words/index.js'
 export { isForbidden } from './storage.js'
 export { byteLevelName, byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 export {

@@ -1,5 +1,5 @@
 /** How texts write days. Apart from other forms: it brings the words of languages, and is loaded once it is asked for. */
-import { dayOfIso, LANGUAGES } from '../../platform/index.js'
+import { dayOfIso, LANGUAGES, type LanguageWords } from '../../platform/index.js'
 import { inText, literally } from './forms.js'
 
 /** A day, `2026-03-12`: with the name of its month or its number, with its year or without. */
@@ -9,8 +9,11 @@ export function formsOfDate(value: string): RegExp | undefined {
   const d = `0?${Number(day)}`
   const m = `0?${Number(month)}`
   const y = `(?:${year}|['\\u2019]?${year.slice(2)})`
-  const languages = Object.values(LANGUAGES)
-  const name = anyOf(languages.flatMap(({ months }) => months[Number(month) - 1]!))
+  const languages = Object.values<LanguageWords>(LANGUAGES)
+  // "12 out of 20" is no day of October.
+  const name = anyOf(
+    languages.flatMap(({ months, alike = [] }) => months[Number(month) - 1]!.filter((one) => !alike.includes(one))),
+  )
   const ordinal = `(?:${anyOf(languages.flatMap(({ ordinals }) => ordinals))}|\\.)?`
   const of = `(?:\\s+${anyOf(languages.flatMap(({ of }) => of))})?`
   // Another year is another day; what begins a day in digits is none.

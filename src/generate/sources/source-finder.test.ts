@@ -45,6 +45,7 @@ describe('what a text says of a value', () => {
     ["12 March '25", '2026-03-12'],
     ['4\u0301 and \u03014.0, 4.0\u0301', 4],
     ['12 March 2027, March 12th, 2025', '2026-03-12'],
+    ['12 out of 20', '2026-10-12'],
   ])('%s says nothing of %s', (text, value) => expect(slice(text, value)).toBe(undefined))
 })
 

@@ -169,7 +169,9 @@ const patternsOf = ofWords((words: LanguageWords): Patterns => {
 
 const withMonth: Finder = (text, words, reference, { context }) => {
   const { dayMonth, monthDay, monthYear, month } = patternsOf(words)
-  const named = (day: string, name: string, digits: string | undefined): ValueReading<number> => {
+  const named = (day: string, name: string, digits: string | undefined): ValueReading<number> | undefined => {
+    // "5 out" of a text that is not known to be Portuguese.
+    if (context.language === undefined && words.alike?.includes(name)) return undefined
     const [m, d] = [month.get(name)!, Number(day)]
     if (digits === undefined) return reference === undefined ? { value: null } : known(nearest(m, d, reference))
     const year = yearOf(digits.replace("'", ''), reference)
@@ -185,7 +187,7 @@ const withMonth: Finder = (text, words, reference, { context }) => {
   const other = all(rest, monthDay, ({ index, 1: name, 2: day, 3: others, 4: year }) => {
     if (year === undefined) yearless.add(index)
     const reading = named(day!, name!, year)
-    return others !== undefined && reading.value !== null ? unsure(reading.value) : reading
+    return others !== undefined && reading && reading.value !== null ? unsure(reading.value) : reading
   })
   for (const { start, end } of other) rest = blanked(rest, start, end)
   // The first of its month is a guess.

@@ -1,5 +1,5 @@
 import { dateIn } from './date.js'
-import { type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
+import { type LanguageReading, type ReaderContext, sure, unsure } from './reading.js'
 import { timeIn, zoneIn } from './time.js'
 import type { LanguageName } from './words/index.js'
 
@@ -14,7 +14,7 @@ export function datetimeIn(
   text: string,
   language: LanguageName,
   context: ReaderContext,
-): ValueReading<string> | undefined {
+): LanguageReading<string> | undefined {
   const iso = ISO.exec(text)
   const [day, clock, beside] = iso ? [iso[1]!, iso[2]!, iso[3] ?? ''] : [text, undefined, undefined]
   const date = dateIn(day, language, context)
@@ -23,16 +23,17 @@ export function datetimeIn(
     language,
     context,
   )
-  if (!date) return time && { value: null }
+  if (!date) return time && { reading: { value: null }, read: 0 }
   const likely = date.reading.value ?? date.reading.guess
-  if (likely === undefined) return { value: null }
+  if (likely === undefined) return { reading: { value: null }, read: 0 }
   const there = time && (time.reading.value ?? time.reading.guess)
   // Midnight is a guess where no time is said.
-  if (there === undefined) return unsure(`${likely}T00:00:00`)
+  if (there === undefined) return { reading: unsure(`${likely}T00:00:00`), read: 0 }
   const whole = `${likely}T${there}${there.length === 5 ? ':00' : ''}${zoneIn(beside ?? time!.rest)}`
   // A day has two midnights, and ET an hour more in summer.
   const isOpen =
     (there.startsWith('00:00') && !MIDNIGHT.test(text)) ||
     ZONE_UNKNOWN.test(time!.rest + (context.beside?.behind ?? ''))
-  return date.reading.value === null || time!.reading.value === null || isOpen ? unsure(whole) : sure(whole)
+  const isSure = date.reading.value !== null && time!.reading.value !== null && !isOpen
+  return { reading: (isSure ? sure : unsure)(whole), read: 1 }
 }

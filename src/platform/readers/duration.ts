@@ -1,6 +1,6 @@
 import { amountsIn, BETWEEN_AMOUNTS } from './amounts.js'
 import { besides } from './beside.js'
-import { type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
+import { type LanguageReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
 import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
 /** Of seconds those below a month, of months those above: what lies between has no fixed length. */
@@ -19,19 +19,16 @@ export function durationIn(
   language: LanguageName,
   context: ReaderContext,
   unit: TimeUnit,
-): ValueReading<number> | undefined {
+): LanguageReading<number> | undefined {
   const clock = CLOCK.exec(text)
-  if (clock)
-    return inUnit(
-      [...clock.slice(1)].map((part, i) => [Number(part), CLOCK_UNITS[i]!] as const),
-      unit,
-    )
+  if (clock) {
+    const parts = clock.slice(1).map((part, i) => [Number(part), CLOCK_UNITS[i]!] as const)
+    return { reading: inUnit(parts, unit), read: text.length }
+  }
   const iso = ISO.exec(text)?.slice(1)
   if (iso?.some((part) => part !== undefined)) {
-    return inUnit(
-      iso.flatMap((part, i) => (part === undefined ? [] : [[Number(part), ISO_UNITS[i]!] as const])),
-      unit,
-    )
+    const parts = iso.flatMap((part, i) => (part === undefined ? [] : [[Number(part), ISO_UNITS[i]!] as const]))
+    return { reading: inUnit(parts, unit), read: text.length }
   }
   const { amounts, rest } = amountsIn(text, language, context)
   if (amounts.length === 0) return undefined
@@ -45,7 +42,9 @@ export function durationIn(
   const apart = amounts.some(({ start }, i) => i > 0 && !BETWEEN_AMOUNTS.test(text.slice(amounts[i - 1]!.end, start)))
   const whole = { reading, start: amounts[0]!.start, end: amounts.at(-1)!.end }
   const { value, guess } = besides('duration', text, whole, LANGUAGES[language], context).reading
-  return value !== null && (doubt || apart) ? unsure(value) : { value, ...(guess !== undefined && { guess }) }
+  const read = amounts.reduce((sum, { start, end }) => sum + end - start, 0)
+  if (value !== null && (doubt || apart)) return { reading: unsure(value), read }
+  return { reading: { value, ...(guess !== undefined && { guess }) }, read }
 }
 
 const CLOCK_UNITS = ['hours', 'minutes', 'seconds'] as const

@@ -4,7 +4,7 @@ import { datetimeIn } from './datetime.js'
 import { durationIn } from './duration.js'
 import { languageOf } from './language.js'
 import { quantities } from './quantities.js'
-import { agreedReading, type ReaderContext, unsure, type ValueReading } from './reading.js'
+import { agreedReading, type LanguageReading, type ReaderContext, unsure, type ValueReading } from './reading.js'
 import { plain, plainPlaces } from './text.js'
 import { timeIn } from './time.js'
 import { inUnitOf } from './units.js'
@@ -30,12 +30,13 @@ export function readValue(wanted: ValueType, text: string, context: ReaderContex
   if (text.length > LONGEST) return { value: null }
   const cleaned = plain(text)
   const first = context.language ?? languageOf(context)
-  const known = { ...context, ...(context.beside && { beside: lineOf(context.beside) }) }
-  const own = first && readIn(wanted, cleaned, first, known)
+  const known = { ...context, language: undefined, ...(context.beside && { beside: lineOf(context.beside) }) }
+  const own = first && readIn(wanted, cleaned, first, { ...known, language: first })
   // Another language's words may stand in the text; where several read it, they must agree.
   const others = (Object.keys(LANGUAGES) as LanguageName[]).filter((language) => language !== first)
   const readings = own ? [own] : others.flatMap((language) => readIn(wanted, cleaned, language, known) ?? [])
-  const reading = agreedReading(readings) ?? { value: null }
+  const most = Math.max(...readings.map(({ read }) => read))
+  const reading = agreedReading(readings.flatMap((one) => (one.read < most ? [] : one.reading))) ?? { value: null }
   const isOpen = wanted.type === 'number' && wanted.unit === undefined && SCALED.test(text)
   // A word of another language than the text's may be one of this too.
   const isForeign = !own && first !== undefined && /^(?:number|duration)$/.test(wanted.type) && !/\d/.test(cleaned)
@@ -53,17 +54,17 @@ function readIn(
   text: string,
   language: LanguageName,
   context: ReaderContext,
-): ValueReading | undefined {
+): LanguageReading | undefined {
   switch (wanted.type) {
     case 'date':
-      return dateIn(text, language, context)?.reading
+      return whole(dateIn(text, language, context))
     case 'time':
-      return timeIn(text, language, context)?.reading
+      return whole(timeIn(text, language, context))
     case 'datetime':
       return datetimeIn(text, language, context)
     case 'duration': {
-      const reading = durationIn(text, language, context, wanted.unit ?? 'seconds')
-      return reading && rounded(reading, wanted)
+      const one = durationIn(text, language, context, wanted.unit ?? 'seconds')
+      return one && { reading: rounded(one.reading, wanted), read: one.read }
     }
     case 'number': {
       const found = quantities(text, language, context)
@@ -72,10 +73,14 @@ function readIn(
       const { start, end } = found[0]!
       const { before = '', behind = '' } = context.beside ?? {}
       const [left, right] = [before + text.slice(0, start), text.slice(end) + behind]
-      return rounded(inUnitOf(reading, left, right, wanted.unit), wanted)
+      // Digits are what they are, whichever word of a language stands behind them.
+      const read = /\d/.test(text) ? 0 : found.reduce((sum, { start, end }) => sum + end - start, 0)
+      return { reading: rounded(inUnitOf(reading, left, right, wanted.unit), wanted), read }
     }
   }
 }
+
+const whole = (found: { readonly reading: ValueReading } | undefined) => found && { reading: found.reading, read: 0 }
 
 /** To so many decimals; what should be whole and is not is a guess. */
 function rounded(

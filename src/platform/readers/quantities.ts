@@ -11,7 +11,15 @@ export function quantities(text: string, language: LanguageName, context: Reader
     ({ start, end }) => !digits.some((one) => one.start < end && start < one.end) && !isCoin(text, start, end),
   )
   const all = [...digits, ...words].sort((a, b) => a.start - b.start)
-  const whole = all.map((one) => withWords(text, one, LANGUAGES[language], context))
+  const { alike = [] } = LANGUAGES[language] as LanguageWords
+  const whole = all
+    .map((one) => withWords(text, one, LANGUAGES[language], context))
+    .filter(
+      ({ start, end }) =>
+        context.language === language ||
+        !alike.includes(text.slice(start, end)) ||
+        unitBehind(LANGUAGES[language]).test(text.slice(end)),
+    )
   // "three quarters" lies within "three quarters of a million".
   return whole.filter(
     ({ start, end }, i) =>
@@ -262,6 +270,9 @@ function partsOf(token: string, words: LanguageWords): string[] | undefined {
 }
 
 const partNext = ofWords(({ parts }) => wholeWords(String.raw`^\s${anyWord(Object.keys(parts))}`, 'u'))
+
+/** "due giorni" are no English due. */
+const unitBehind = ofWords(({ units }) => wholeWords(String.raw`^\s${anyWord(Object.values(units).flat())}`, 'u'))
 
 function inWords(text: string, words: LanguageWords): FoundReading<number>[] {
   const found: FoundReading<number>[] = []

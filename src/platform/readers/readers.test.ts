@@ -318,6 +318,41 @@ describe('a part of what is said is not taken for the whole', () => {
   )
 })
 
+describe('where no language is known', () => {
+  const read = (type: 'number' | 'date' | 'duration' | 'datetime', text: string, around?: string) =>
+    readValue({ type } as { type: 'date' }, text, { reference: REFERENCE, around })
+
+  it.each(['once', 'due', 'sei', 'null', 'Otto', 'cent', 'onze', 'très', 'Sept', 'Mila', 'Trent', 'mile', 'achten'])(
+    '%s is no number',
+    (text) => expect(read('number', text).value).toBeNull(),
+  )
+
+  it('nor is a language known by words that others have too', () => {
+    const around = 'Porto una torta con la panna, dura due ore e mezza'
+    expect(read('duration', 'due ore e mezza', around).value).toBe(9000)
+    expect(read('number', 'elf', 'Wir kommen um neun, da sind es elf').value).toBe(11)
+  })
+
+  it('such words are numbers of a text that is, and beside what says it', () => {
+    expect(readValue({ type: 'number' }, 'once', { language: 'es' }).value).toBe(11)
+    expect(read('number', 'once', 'El plazo de las once y los días.').value).toBe(11)
+    expect(read('number', 'once', 'This is for the cat and the dog.').value).toBeNull()
+    expect(read('number', 'dos y medio').value).toBe(2.5)
+    expect(read('duration', 'due giorni').value).toBe(172_800)
+    expect(read('number', 'Due 15').value).toBe(15)
+    expect(read('date', '5 out of 10').value).toBeNull()
+    expect(readValue({ type: 'date' }, '5 out 2026', { language: 'pt' }).value).toBe('2026-10-05')
+  })
+
+  it('the one that reads most is right', () => {
+    expect(read('number', 'mille neuf cent quatre-vingt-quatre').value).toBe(1984)
+    expect(read('number', 'un millón doscientos mil').value).toBe(1_200_000)
+    expect(read('duration', '2 Stunden 30 Minuten').value).toBe(9000)
+    expect(read('datetime', 'demain à 9h').value).toBe('2026-11-25T09:00:00')
+    expect(read('datetime', 'March 4, 2026 at 3:30 pm').value).toBe('2026-03-04T15:30:00')
+  })
+})
+
 it('takes a day in a year that has not four digits for none', () => {
   const read = (input: string, reference = REFERENCE) =>
     readValue({ type: 'date' }, input, { reference, language: 'en' })

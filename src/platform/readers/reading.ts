@@ -30,6 +30,12 @@ export interface FoundReading<T> {
   readonly end: number
 }
 
+/** With how much of a text it is read from: where languages differ, the one that reads most is right. */
+export interface LanguageReading<T = string | number> {
+  readonly reading: ValueReading<T>
+  readonly read: number
+}
+
 /** Several readings of one text: one thing, or the first of them as a guess. */
 export function agreedReading<T>(readings: readonly ValueReading<T>[]): ValueReading<T> | undefined {
   const [first] = readings

@@ -36,14 +36,14 @@ export function* stretchesIn(kind: ReadableKind, text: string, context: ReaderCo
   const first = context.language ?? languageOf({ around: text, ...context })
   yield
   const all = Object.keys(LANGUAGES) as LanguageName[]
-  const own = first === undefined ? [] : yield* inLanguages(kind, text, [first], context)
+  const own = first === undefined ? [] : yield* inLanguages(kind, text, [first], { ...context, language: first })
   return own.length > 0
     ? own
     : yield* inLanguages(
         kind,
         text,
         all.filter((one) => one !== first),
-        context,
+        { ...context, language: undefined },
       )
 }
 

@@ -118,6 +118,7 @@ export const de: LanguageWords = {
   },
   bare: ['hundert', 'tausend'],
   and: ['und'],
+  alike: ['null'],
   unitsFirst: true,
   decimalMark: ',',
 }

@@ -132,4 +132,5 @@ export const es: LanguageWords = {
   scales: { docena: 12, docenas: 12, mil: 1e3, millar: 1e3, millon: 1e6, millones: 1e6, billon: 1e12, billones: 1e12 },
   bare: ['mil'],
   and: ['y'],
+  alike: ['once', 'doce', 'dos', 'tres'],
 }

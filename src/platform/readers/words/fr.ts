@@ -122,6 +122,7 @@ export const fr: LanguageWords = {
   },
   bare: ['cent', 'mille'],
   and: ['et'],
+  alike: ['sept', 'onze', 'dix', 'seize', 'cent', 'cents'],
   overSixty: true,
   decimalMark: ',',
 }

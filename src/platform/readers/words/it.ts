@@ -84,5 +84,6 @@ export const it: LanguageWords = {
   },
   bare: ['cento', 'mille'],
   and: ['e'],
+  alike: ['due', 'sei', 'otto', 'venti', 'mila', 'set'],
   decimalMark: ',',
 }

@@ -79,5 +79,6 @@ export const pt: LanguageWords = {
   },
   bare: ['mil'],
   and: ['e'],
+  alike: ['tres', 'sete', 'dez', 'onze', 'set', 'out'],
   decimalMark: ',',
 }

@@ -70,6 +70,8 @@ export interface LanguageWords {
   readonly bare: readonly string[]
   /** Between the parts of a number. */
   readonly and: readonly string[]
+  /** Of its words, those that are others elsewhere: `once`. Alone they are read where the language is known. */
+  readonly alike?: readonly string[]
   /** What number words lose before a vowel: `ventotto`. */
   readonly elided?: Readonly<Record<string, string>>
   /** Ten to nineteen stand behind sixty and eighty: `soixante-dix`. */
