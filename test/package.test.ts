@@ -26,14 +26,14 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 196_000,
-  './browser': 560_000,
+  '.': 200_000,
+  './browser': 564_000,
   // What points at values, and the readers of numbers and dates.
-  './core': 483_500,
-  './webgpu': 483_500,
-  './webllm': 226_500,
-  './webllm/worker': 234_000,
-  './llama-cpp': 250_000,
+  './core': 487_500,
+  './webgpu': 487_500,
+  './webllm': 230_000,
+  './webllm/worker': 237_500,
+  './llama-cpp': 253_500,
   './structured': 107_500,
   './messages': 20_300,
   './ollama': 26_700,
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_592_000)
+    expect(packed.size).toBeLessThan(1_602_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
