@@ -103,19 +103,26 @@ export interface Weighed {
 
 /** Of a place's tokens, but for the one that was drawn there. */
 export function weighed(place: Place, span: DrawnSpan, written: WrittenTokens, drawn?: number): Weighed {
-  const { at, shares, reaching } = place
-  let [among, same] = [0, 0]
+  const { at, shares } = place
+  let same = 0
   const unsure: [number, number][] = []
   for (const [token, share] of shares) {
     if (reaches(place, token, span.start, written) === 'not') continue
-    among += share
     const bytes = written.bytesOf(token)
     if (token === drawn || share < NOTHING || !continues(bytes, at, span, written)) continue
     if (becomes(place, token, span, written)) same += share
     else unsure.push([token, share])
   }
+  return { among: reaching(place, span, written), same, unsure }
+}
+
+/** How likely a place's tokens that count are together. */
+export function reaching(place: Place, { start }: DrawnSpan, written: WrittenTokens): number {
   // What was not asked for reaches into the stretch in one way only, else it would have been.
-  return { among: at >= span.start || !reaching ? 1 : among, same, unsure }
+  if (place.at >= start || !place.reaching) return 1
+  let among = 0
+  for (const [token, share] of place.shares) if (reaches(place, token, start, written) !== 'not') among += share
+  return among
 }
 
 /** Whether bytes that begin at `at` are those of the document up to `end`, as far as they go. */

@@ -1,7 +1,7 @@
 /** The value that might have stood where a leaf stands, as far as the first token that differs decides it. */
 import { type DocumentLeaf, endsScalar } from '../sources/leaves.js'
 import type { Draw, DrawnSpan } from './draw.js'
-import { becomes, continues, reaches, touches, type WrittenTokens, weighed } from './likelihood.js'
+import { becomes, continues, reaches, reaching, touches, type WrittenTokens } from './likelihood.js'
 
 export interface OtherValue {
   readonly value: DocumentLeaf['value']
@@ -19,7 +19,7 @@ export function runnerUpOf(draws: readonly Draw[], span: DrawnSpan, written: Wri
   for (const draw of draws) {
     if (!touches(draw, span, written)) continue
     if (!draw.all) return undefined
-    reached /= weighed(draw, span, written).among
+    reached /= reaching(draw, span, written)
     for (const [token, share] of draw.shares) {
       if (token === draw.token) continue
       const far = draw.at < span.start ? reaches(draw, token, span.start, written) : 'into'
