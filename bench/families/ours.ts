@@ -1,5 +1,6 @@
 /** Our core over a file, wherever JavaScript runs. */
 import type { Device } from '../../src/device/contract.js'
+import type { ByteProducts } from '../../src/device/cpu/byte-products.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { GREEDY } from '../../src/generate/index.js'
 import type { ModelLocation } from '../../src/models/files/location.js'
@@ -8,7 +9,13 @@ import { loadCore } from '../../src/models/load.js'
 import { type Side, type SideOptions, text } from './side.js'
 
 /** With the kernels that were asked for, and no others: where those of 256 bits are not used, its name says so. */
-export async function openOurs(options: { readonly threads: number; readonly revectorize: boolean }): Promise<Device> {
+interface OurDevice {
+  readonly threads: number
+  readonly revectorize: boolean
+  readonly byteProducts?: ByteProducts
+}
+
+export async function openOurs(options: OurDevice): Promise<Device> {
   const device = await openCpuDevice(options)
   const { name } = device.info
   if (options.revectorize && name.includes('not in 256 bits')) throw new Error(name)

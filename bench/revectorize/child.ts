@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import process from 'node:process'
 import type { MatrixBand } from '../../src/device/contract.js'
+import { BYTE_PRODUCTS } from '../../src/device/cpu/byte-products.js'
 import { embed } from '../../src/device/operations/embed/index.js'
 import { matmul } from '../../src/device/operations/matmul/index.js'
 import { type BlockName, blocksOf } from '../families/blocks.js'
@@ -9,12 +10,13 @@ import { openOurs } from '../families/ours.js'
 
 const [, , build, rows, ...types] = process.argv
 const revectorize = build === 'revectorize'
+const byteProducts = BYTE_PRODUCTS.find((way) => way === build)
 const ROWS = Number(rows)
 const [OUT, IN] = [1024, 1024]
 /** Products of a pass, which takes some time itself; passes until code is compiled as well as it will be; passes. */
 const [PRODUCTS, FIRST, PASSES] = [4, 20, 30]
 
-const device = await openOurs({ threads: 1, revectorize })
+const device = await openOurs({ threads: 1, revectorize, ...(byteProducts && { byteProducts }) })
 const x = device.activations(ROWS, IN)
 const y = device.activations(ROWS, OUT)
 const values = Float32Array.from({ length: ROWS * IN }, (_, i) => Math.sin(i * i))

@@ -1,8 +1,9 @@
 /**
  * What the CPU device's option `revectorize` makes of products: the same passes in a process without it and in one with it,
- * in turns. Node 24 on x64.
+ * in turns. Node 24 on x64. `--between A --between B` compares other builds: `usual`, `revectorize`, or a way to multiply bytes
+ * (`bytes`, `pairs`, `wide`, `whole`).
  *
- *     npm run bench:revectorize -- [--rows N] [--rounds N] [--type Q4_0 Q4_K Q8_0 F16]
+ *     npm run bench:revectorize -- [--rows N] [--rounds N] [--type Q4_0 Q4_K Q8_0 F16] [--between bytes --between pairs]
  *
  * Prints, for each type, the best of the rounds in billions of multiplications a second of processor time, and fails where
  * an answer differs by a bit.
@@ -18,6 +19,7 @@ const { values, positionals } = parseArgs({
     rows: { type: 'string', default: '64' },
     rounds: { type: 'string', default: '5' },
     type: { type: 'string', multiple: true, default: [] },
+    between: { type: 'string', multiple: true, default: ['usual', 'revectorize'] },
   },
   allowPositionals: true,
 })
@@ -26,7 +28,7 @@ const types = chosen.length > 0 ? chosen : ['Q4_0', 'Q4_K', 'Q6_K', 'Q8_0', 'F16
 const child = fileURLToPath(new URL('child.ts', import.meta.url))
 
 const rounds = Array.from({ length: Number(values.rounds) }, () =>
-  ['usual', 'revectorize'].map((build): Found => {
+  values.between.slice(0, 2).map((build): Found => {
     const args = ['--import', 'tsx', child, build, values.rows, ...types]
     return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
   }),
@@ -34,7 +36,7 @@ const rounds = Array.from({ length: Number(values.rounds) }, () =>
 
 let differs = false
 console.log(
-  `Node ${process.versions.node}, ${values.rows} rows: GMul/s without, with, ratio of the best, ratios of the rounds`,
+  `Node ${process.versions.node}, ${values.rows} rows: GMul/s ${values.between[0]}, ${values.between[1]}, ratio of the best, ratios of the rounds`,
 )
 for (const type of types) {
   const of = (which: number) => rounds.map((round) => round[which]![type]!)

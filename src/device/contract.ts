@@ -104,11 +104,6 @@ export interface Device {
   idle(): Promise<void>
   /** Of each thread, how many items it has done of what was shared out. Absent where there are no threads to count. */
   work?(): readonly number[]
-  /**
-   * Which of several kernels that come to the same a trial on this machine chose, by what they are for. Absent where there
-   * is nothing to choose.
-   */
-  readonly kernelChoices?: Readonly<Record<string, string>>
   /** Frees everything, also what was not destroyed. Every later call fails. */
   destroy(): void
 }

@@ -14,12 +14,12 @@ import {
   type SamplerShape,
 } from '../contract.js'
 import { CONTROL } from './abi.js'
+import { type ByteMachine, type ByteProducts, multipliedOn } from './byte-products.js'
 import { CpuMatrix, storedBytes } from './matrix.js'
 import { DeviceMemory } from './memory.js'
 import { Packer } from './packer.js'
 import { CpuPass } from './pass.js'
 import type { CpuPassHost, OperationProfiler } from './pass-host.js'
-import { type ByteProducts, ProductTrial } from './product-trial.js'
 import { PassProgram } from './program.js'
 import { CpuRouting } from './routing.js'
 import { type Crew, Runner, TOGETHER_BYTES } from './runner.js'
@@ -95,7 +95,7 @@ export function assembleDevice(first: DeviceInfo, parts: DeviceParts): CpuDevice
   }
   const runner = new Runner({ ...crew, memory, onLost })
   const packer = new Packer(memory, runner, team.threads)
-  const trial = new ProductTrial({ ...parts, wholeBytes: multipliesWholeBytes() })
+  const machine: ByteMachine = { ...parts, wholeBytes: multipliesWholeBytes() }
   /** The memory, as long as the device lives. */
   const living = (): DeviceMemory => {
     if (loss) throw loss
@@ -104,7 +104,7 @@ export function assembleDevice(first: DeviceInfo, parts: DeviceParts): CpuDevice
     return memory
   }
   const empty = (bands: readonly MatrixShape[]) =>
-    new CpuMatrix(living(), packer, bands, exact, (kind) => trial.meet(kind))
+    new CpuMatrix(living(), packer, bands, exact, (kind) => multipliedOn(machine, kind))
   const host: CpuPassHost = {
     memory,
     runner,
@@ -157,9 +157,6 @@ export function assembleDevice(first: DeviceInfo, parts: DeviceParts): CpuDevice
       return pause()
     },
     work: () => crew.team.work(),
-    get kernelChoices() {
-      return trial.choices
-    },
     get quiet() {
       return performance.now() - busy
     },

@@ -3,10 +3,10 @@ import { V1Error } from '../../contract/index.js'
 import { builtin } from '../../platform/index.js'
 import type { Device, DeviceInfo } from '../contract.js'
 import { CONTROL } from './abi.js'
+import type { ByteProducts } from './byte-products.js'
 import { assembleDevice, type CpuDevice, deviceMemory } from './device.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import type { OperationProfiler } from './pass-host.js'
-import type { ByteProducts } from './product-trial.js'
 import { assertRevectorize, type Revectorize, revectorizeRefusal } from './revectorize.js'
 import { type Build, knownRevectorized, type RevectorizeTrial, revectorized } from './revectorize-trial.js'
 import { gatherTeam, MAX_THREADS, sharingRefusal, usefulThreads } from './team.js'
@@ -33,7 +33,7 @@ export interface CpuDeviceOptions {
   readonly variant?: KernelVariant
   /**
    * How bytes are multiplied where there is relaxed SIMD. All ways come to the same values.
-   * @default what a trial of 10 to 50 ms finds quicker, for each type of weights, when the first of it is loaded
+   * @default what the machine has instructions for, as far as its values tell
    */
   readonly byteProducts?: ByteProducts
   /**

@@ -1,7 +1,8 @@
 /** Runs in Deno and in a browser's page: what the device computes there, by build and number of threads. */
+
+import { BYTE_PRODUCTS } from './byte-products.js'
 import { type CpuDeviceOptions, openCpuDevice } from './index.js'
 import { blocks, layer } from './layer.test-helper.js'
-import { BYTE_PRODUCTS } from './product-trial.js'
 import { bestVariant } from './wasm.js'
 
 export interface Outcome {
@@ -9,7 +10,6 @@ export interface Outcome {
   readonly values: readonly number[]
   /** What each thread did of it. */
   readonly work: readonly number[]
-  readonly kernelChoices: Readonly<Record<string, string>>
 }
 
 /** Milliseconds after which a thread that has done nothing never will, on however busy a machine. */
@@ -38,9 +38,8 @@ async function outcome(options: CpuDeviceOptions): Promise<Outcome> {
     await blocks(device)
   }
   const work = device.work!()
-  const { kernelChoices = {} } = device
   device.destroy()
-  return { name, values, work, kernelChoices }
+  return { name, values, work }
 }
 
 const host = globalThis as { Deno?: unknown; outcomes?: typeof outcomes }

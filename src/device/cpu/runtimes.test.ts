@@ -7,10 +7,9 @@ import { launchChromium } from '../../../test/support/chromium.js'
 import { denoPath } from '../../../test/support/deno.js'
 import { listen } from '../../../test/support/serve.js'
 import { start } from '../../../test/support/spawn.js'
-import { BLOCK_TYPES } from '../../platform/index.js'
+import { BYTE_PRODUCTS } from './byte-products.js'
 import { openCpuDevice } from './index.js'
 import { blocks, layer } from './layer.test-helper.js'
-import { BYTE_PRODUCTS } from './product-trial.js'
 import type { Outcome } from './runtime-entry.test-helper.js'
 
 const ENTRY = 'src/device/cpu/runtime-entry.test-helper.ts'
@@ -22,28 +21,6 @@ async function expected(): Promise<number[]> {
   const values = [...(await layer(device, 6)), ...(await blocks(device))]
   device.destroy()
   return values
-}
-
-const TYPES = ['q4', ...Object.keys(BLOCK_TYPES)]
-const OF_BYTES = ['iq4_nl', 'iq4_xs', 'mxfp4', 'q8_0']
-
-/** Plain SIMD has nothing to choose from; else each type was tried, or has what was asked for where it has it. */
-function expectChosen(outcomes: readonly Outcome[]) {
-  const chosen = outcomes.map(({ kernelChoices }) => kernelChoices)
-  expect(chosen.slice(0, 2)).toEqual([{}, {}])
-  const keys = TYPES.flatMap((type) => [`${type}, a row`, `${type}, several rows`])
-  for (const choices of chosen.slice(2)) expect(Object.keys(choices).sort()).toEqual([...keys].sort())
-  const [bytes, pairs, wide, whole] = chosen.slice(4)
-  // Some processors multiply whole bytes.
-  const has = Object.values(whole!).includes('products of whole bytes')
-  for (const key of keys) {
-    const isOfBytes = OF_BYTES.some((type) => key.startsWith(`${type},`))
-    const halves = isOfBytes && key.endsWith('several rows')
-    expect(bytes![key], key).toBe('products of bytes')
-    expect(pairs![key], key).toBe(halves ? 'products of bytes' : 'products of bytes, by pairs')
-    expect(wide![key], key).toBe(isOfBytes ? 'products of 16 bits' : 'products of bytes')
-    expect(whole![key], key).toBe(isOfBytes && has ? 'products of whole bytes' : 'products of bytes')
-  }
 }
 
 async function expectSame(outcomes: readonly Outcome[]) {
@@ -79,7 +56,6 @@ describe('the CPU device', () => {
         ...BYTE_PRODUCTS.map(() => 'WebAssembly relaxed SIMD, one thread'),
       ])
       await expectSame(outcomes)
-      expectChosen(outcomes)
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
@@ -118,7 +94,6 @@ describe('the CPU device', () => {
         ...BYTE_PRODUCTS.map(() => expect.stringContaining('WebAssembly relaxed SIMD, one thread')),
       ])
       await expectSame(outcomes)
-      expectChosen(outcomes)
     } finally {
       await browser.close()
       await server.close()
