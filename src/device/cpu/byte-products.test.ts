@@ -42,7 +42,7 @@ describe('products of bytes', () => {
 
   it('are for matrices of bytes, and for relaxed SIMD', () => {
     for (const wholeBytes of [true, false]) {
-      for (const kind of [F32, F16, BF16, Q4_EXACT, Q8 + EXACT_BLOCKS]) {
+      for (const kind of [F32, F16, BF16, Q4_EXACT, EXACT_BLOCKS, Q8 + EXACT_BLOCKS]) {
         expect(multipliedOn({ variant: 'relaxed', wholeBytes }, kind)).toEqual(both(kind))
       }
       for (const byteProducts of [undefined, ...BYTE_PRODUCTS]) {

@@ -13,8 +13,6 @@ import type { KernelVariant } from './wasm.js'
 export const BYTE_PRODUCTS = ['bytes', 'pairs', 'wide', 'whole'] as const
 export type ByteProducts = (typeof BYTE_PRODUCTS)[number]
 
-const ADDED: Readonly<Record<ByteProducts, number>> = { bytes: 0, pairs: PAIRS, wide: WIDE_BLOCKS, whole: WHOLE }
-
 /** Whether a kind of matrix is multiplied as bytes. */
 const isMultipliedAsBytes = (kind: WeightKind) => kind === Q4 || (kind >= FIRST_BLOCK_KIND && kind < EXACT_BLOCKS)
 
@@ -36,9 +34,14 @@ export function multipliedOn({ variant, wholeBytes, byteProducts }: ByteMachine,
     ? { few: eight ? 'whole' : 'bytes', many: eight ? 'whole' : 'bytes' }
     : { few: 'pairs', many: eight ? 'wide' : 'pairs' }
   const as = (length: keyof MultipliedAs) => {
-    const way = byteProducts ?? usual[length]
-    const has = { bytes: true, pairs: !eight || length === 'few', wide: eight, whole: eight && wholeBytes }[way]
-    return has ? kind + ADDED[way] : kind
+    // Nothing is added for fours, also where there is no kernel of the way.
+    const added: Record<ByteProducts, number> = {
+      bytes: 0,
+      pairs: eight && length === 'many' ? 0 : PAIRS,
+      wide: eight ? WIDE_BLOCKS : 0,
+      whole: eight && wholeBytes ? WHOLE : 0,
+    }
+    return kind + added[byteProducts ?? usual[length]]
   }
   return { few: as('few'), many: as('many') }
 }
