@@ -45,8 +45,9 @@ export default defineConfig({
     alias: { 'local-v1/structured': fileURLToPath(new URL('src/grammar/structured.ts', import.meta.url)) },
   },
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // Kernels, pages and the compiler take minutes on a machine that is busy: who waits for good is found out all the same.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     setupFiles: ['test/support/equality.ts'],
     // What is waited for comes at once, but not on a machine that is busy.
     expect: { poll: { timeout: 15_000 } },
@@ -72,9 +73,6 @@ export default defineConfig({
           include: filesOf(name),
           exclude: [...NEVER, ...(OTHERS[name] ?? [])],
           isolate: name === 'alone',
-          // Kernels and pages take minutes on a machine that is busy: who waits for good is found out all the same.
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
         },
       })),
     ],

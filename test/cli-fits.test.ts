@@ -25,7 +25,7 @@ it('local-v1 models fits says what a model would take, and of one that cannot ru
   expect(output).toMatch(/yes {2}\S+good\.gguf {2}nothing to download, .+ of memory .* at a context of 128/)
   expect(output).toMatch(/no {3}\S+bad\.gguf {2}.*bad\.gguf is /)
   expect(code).toBe(1)
-}, 120_000)
+})
 
 it('local-v1 models fits tells of a file at an address by its head alone', async () => {
   const path = join(folder, 'plain.gguf')
@@ -41,7 +41,7 @@ it('local-v1 models fits tells of a file at an address by its head alone', async
   expect(server.requests.map(({ range }) => range)).toEqual([`bytes=0-${2 ** 20 - 1}`])
   expect(bytes.length).toBeGreaterThan(4 * 2 ** 20)
   await server.close()
-}, 120_000)
+})
 
 it('local-v1 models knows the embedded model by its name, and looks for it nowhere else', async () => {
   const models = async (...args: string[]) => {
@@ -59,7 +59,7 @@ it('local-v1 models knows the embedded model by its name, and looks for it nowhe
   expect(verified.code).toBe(0)
   expect((await models('pull', 'local-v1/nano')).output).toMatch(/not a model of Hugging Face/)
   expect((await models('remove', 'local-v1/nano')).output).toMatch(/comes with the package local-v1-nano/)
-}, 120_000)
+})
 
 it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16, a 4-bit one at 9', async () => {
   const nano = fileURLToPath(new URL('../models/nano', import.meta.url))
@@ -75,7 +75,7 @@ it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16, 
   expect((await cache('--cache-type', 'q4_0')) / whole).toBeCloseTo(9 / 32, 1)
   // There is room for either before it is asked.
   expect(await cache('--cache-type', 'auto')).toBe(whole)
-}, 120_000)
+})
 
 it('local-v1 serve refuses an 8-bit cache of WebLLM by its name', async () => {
   const args = [
@@ -92,4 +92,4 @@ it('local-v1 serve refuses an 8-bit cache of WebLLM by its name', async () => {
   const program = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })
   expect((await program.exit).code).toBe(2)
   expect(program.output()).toMatch(/--cache-type only works with --engine webgpu/)
-}, 120_000)
+})

@@ -5,7 +5,7 @@ import { expected } from './expected.js'
 import { StillGpu } from './still-gpu.js'
 
 describe('what must not change unseen', () => {
-  it.each(Object.keys(TOPICS))('%s', { timeout: 240_000 }, async (topic) => {
+  it.each(Object.keys(TOPICS))('%s', async (topic) => {
     const was = (await expected())[topic] as Counts | undefined
     const changed = differences(was ?? {}, await TOPICS[topic]!())
     if (changed.length > 0) expect.fail(`${changed.slice(0, 40).join('\n')}\n${ACCEPT}`)

@@ -170,7 +170,7 @@ describe.each(ON)('on $name', ({ open, of }) => {
     const [after] = await core.step([{ ...batch[0]! }])
     expect(after!.token).toBe(own!.token)
     for (const each of [...sequences, plain]) each.close()
-  }, 240_000)
+  })
 
   it('of guesses that were wrong nothing is left, in the head either', async () => {
     const sequence = core.open()
@@ -190,7 +190,7 @@ describe.each(ON)('on $name', ({ open, of }) => {
     const [after] = await core.step([next])
     expect(after!.token).toBe(own!.token)
     for (const each of [sequence, plain]) each.close()
-  }, 240_000)
+  })
 })
 
 describe('a head that guesses', () => {

@@ -10,9 +10,6 @@ import { barriers, cutIn } from './audit.js'
 import { picture } from './picture.js'
 import { builtSite } from './site.js'
 
-/** Milliseconds for a test in which several pages load the model, one thread each. */
-const LONG = 180_000
-
 /** In the page and in its workers: what a browser's own errors look like. */
 const RAW = /SecurityError|QuotaExceeded|DOMException|NotSupported|InvalidState|TypeError|is not a function|undefined/
 
@@ -79,22 +76,18 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await page.context().close()
   })
 
-  test(
-    'starts in frames of a page of another site, where that is allowed and where it is not',
-    async () => {
-      for (const serviceWorkers of ['allow', 'block'] as const) {
-        const page = await open({ serviceWorkers })
-        await page.goto(elsewhere.origin.replace('localhost', '127.0.0.1'))
-        for (const frame of await page.locator('iframe').all()) await answers(frame.contentFrame())
-        const embedded = page.frameLocator('iframe >> nth=1')
-        expect(await embedded.locator('.rail').isVisible()).toBe(false)
-        expect(await embedded.locator('#text').inputValue()).toMatch(/^Invoice/)
-        await picture(page, `31-frames-${serviceWorkers}`, true)
-        await page.context().close()
-      }
-    },
-    LONG,
-  )
+  test('starts in frames of a page of another site, where that is allowed and where it is not', async () => {
+    for (const serviceWorkers of ['allow', 'block'] as const) {
+      const page = await open({ serviceWorkers })
+      await page.goto(elsewhere.origin.replace('localhost', '127.0.0.1'))
+      for (const frame of await page.locator('iframe').all()) await answers(frame.contentFrame())
+      const embedded = page.frameLocator('iframe >> nth=1')
+      expect(await embedded.locator('.rail').isVisible()).toBe(false)
+      expect(await embedded.locator('#text').inputValue()).toMatch(/^Invoice/)
+      await picture(page, `31-frames-${serviceWorkers}`, true)
+      await page.context().close()
+    }
+  })
 
   test('starts where all storage is blocked', async () => {
     const page = await open({ serviceWorkers: 'block' })
@@ -120,9 +113,7 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await page.context().close()
   })
 
-  test('says a damaged link to be one, keeps Back in the page, and shares nothing that is broken', {
-    timeout: LONG,
-  }, async () => {
+  test('says a damaged link to be one, keeps Back in the page, and shares nothing that is broken', async () => {
     const page = await open({ permissions: ['clipboard-read', 'clipboard-write'] })
     const button = (name: string) => page.getByRole('button', { name, exact: true })
     const text = page.getByLabel('Text', { exact: true })

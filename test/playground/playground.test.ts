@@ -20,8 +20,6 @@ import { type SlowHub, slowHub } from './hub.js'
 import { picture } from './picture.js'
 
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
-/** Milliseconds for a test that looks at every tab many times. */
-const LONG = 180_000
 const SMALL = 'mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC'
 
 /** In the page: what stands in the origin's own file system. */
@@ -598,59 +596,51 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await look('10-dark')
   })
 
-  test(
-    'has every tab without a barrier, light, dark and on the smallest phone, with nothing cut',
-    async () => {
-      // Without LOCAL_V1_FULL each theme and each width, not each in each.
-      for (const [theme, width] of [
-        ['dark', 1280],
-        ...(FULL
-          ? ([
-              ['dark', 1024],
-              ['dark', 360],
-            ] as const)
-          : []),
-        ['light', 360],
-        ['light', 1024],
-        ...(FULL ? ([['light', 1280]] as const) : []),
-      ] as const) {
-        await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
-        const dark = page.getByRole('button', { name: 'Dark theme' })
-        if ((await page.locator('html').getAttribute('data-theme')) !== theme) await dark.click()
-        for (const tab of await tabs()) {
-          await page.getByRole('tab', { name: tab }).click()
-          const name = `${theme} ${width} ${tab}`
-          await look(`tab-${name.replaceAll(' ', '-').toLowerCase()}`)
-          expect(await cutIn(page), name).toEqual([])
-          expect(await sidewaysIn(page), name).toEqual([])
-          expect(await barriers(page), name).toEqual([])
-          if (width === 360) expect(await smallTargets(page), name).toEqual([])
-          const unmarked = page.locator('[role="tabpanel"]:visible:has(textarea):not(:has([data-sent]))')
-          expect(await unmarked.count(), `${tab} marks as data-sent the field that a refusal leads to`).toBe(0)
-        }
-      }
-      await page.getByRole('tab', { name: 'Structured' }).click()
-      await page.getByRole('button', { name: 'Dark theme' }).click()
-    },
-    LONG,
-  )
-
-  test(
-    'has nothing cut in a window of any width',
-    async () => {
-      // Without LOCAL_V1_FULL each width with two of the tabs, not with each.
-      const step = FULL ? 20 : 60
-      for (const [i, tab] of (await tabs()).entries()) {
+  test('has every tab without a barrier, light, dark and on the smallest phone, with nothing cut', async () => {
+    // Without LOCAL_V1_FULL each theme and each width, not each in each.
+    for (const [theme, width] of [
+      ['dark', 1280],
+      ...(FULL
+        ? ([
+            ['dark', 1024],
+            ['dark', 360],
+          ] as const)
+        : []),
+      ['light', 360],
+      ['light', 1024],
+      ...(FULL ? ([['light', 1280]] as const) : []),
+    ] as const) {
+      await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
+      const dark = page.getByRole('button', { name: 'Dark theme' })
+      if ((await page.locator('html').getAttribute('data-theme')) !== theme) await dark.click()
+      for (const tab of await tabs()) {
         await page.getByRole('tab', { name: tab }).click()
-        for (let width = 320 + ((20 * i) % step); width < 1500; width += step) {
-          await page.setViewportSize({ width, height: 800 })
-          expect(await cutIn(page), `${tab} at ${width} px`).toEqual([])
-        }
+        const name = `${theme} ${width} ${tab}`
+        await look(`tab-${name.replaceAll(' ', '-').toLowerCase()}`)
+        expect(await cutIn(page), name).toEqual([])
+        expect(await sidewaysIn(page), name).toEqual([])
+        expect(await barriers(page), name).toEqual([])
+        if (width === 360) expect(await smallTargets(page), name).toEqual([])
+        const unmarked = page.locator('[role="tabpanel"]:visible:has(textarea):not(:has([data-sent]))')
+        expect(await unmarked.count(), `${tab} marks as data-sent the field that a refusal leads to`).toBe(0)
       }
-      await page.getByRole('tab', { name: 'Structured' }).click()
-    },
-    LONG,
-  )
+    }
+    await page.getByRole('tab', { name: 'Structured' }).click()
+    await page.getByRole('button', { name: 'Dark theme' }).click()
+  })
+
+  test('has nothing cut in a window of any width', async () => {
+    // Without LOCAL_V1_FULL each width with two of the tabs, not with each.
+    const step = FULL ? 20 : 60
+    for (const [i, tab] of (await tabs()).entries()) {
+      await page.getByRole('tab', { name: tab }).click()
+      for (let width = 320 + ((20 * i) % step); width < 1500; width += step) {
+        await page.setViewportSize({ width, height: 800 })
+        expect(await cutIn(page), `${tab} at ${width} px`).toEqual([])
+      }
+    }
+    await page.getByRole('tab', { name: 'Structured' }).click()
+  })
 
   test('shows who decided each token without scrolling, on a phone too', async () => {
     await page.getByText('Tokens', { exact: true }).first().click()

@@ -12,8 +12,6 @@ import { barriers, cutIn } from './audit.js'
 import { picture } from './picture.js'
 import { builtSite } from './site.js'
 
-const LONG = 180_000
-
 describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for Linux on x64)', () => {
   let server: Server
   let url: string
@@ -27,7 +25,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     page.setDefaultTimeout(90_000)
     await page.goto(`${url}#/table`)
     await page.locator('body.ready').waitFor()
-  }, LONG)
+  })
   afterAll(async () => {
     await browser?.close()
     server?.closeAllConnections()
@@ -50,7 +48,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     await page.dispatchEvent('#table-texts', 'drop', { dataTransfer })
   }
 
-  test('sees beside its columns the texts that stand there now, pasted or dropped', { timeout: LONG }, async () => {
+  test('sees beside its columns the texts that stand there now, pasted or dropped', async () => {
     const field = page.getByLabel('Texts, one per line')
     await field.fill('One of mine.\nAnother of mine.')
     await expect.poll(texts).toEqual(['One of mine.', 'Another of mine.'])
@@ -61,7 +59,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     await expect.poll(texts).toEqual(['id: 1\nnotes: Ana is glad.', 'id: 2\nnotes: Ben is not.'])
   })
 
-  test('is told which files hold no text, and keeps the others', { timeout: LONG }, async () => {
+  test('is told which files hold no text, and keeps the others', async () => {
     await drop(['a.txt', 'Cora is glad.'], ['scan.pdf', '%PDF-1.4'], ['odd.txt', 'x\0y'], ['none.csv', ''])
     await expect.poll(count).toMatch(/Left out because there is no text in them: scan\.pdf, odd\.txt, none\.csv\.$/)
     expect((await texts()).at(-1)).toBe('Cora is glad.')
@@ -74,7 +72,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     await expect.poll(count).toBe('0 texts')
   })
 
-  test('drops a folder of the disk, and each text of it is a row', { timeout: LONG }, async () => {
+  test('drops a folder of the disk, and each text of it is a row', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-mails-'))
     const files = { 'b.txt': 'Ben is not glad.', 'old/a.eml': 'Ana is glad.', 'old/deep/c.csv': 'said\nyes\nno\n' }
     const others = { 'scan.pdf': '%PDF-1.4\n', 'old/photo.png': '\x89PNG', '.hidden': 'x' }
@@ -99,7 +97,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     await rm(folder, { recursive: true })
   })
 
-  test('keeps its columns where a sentence names none, and is told what to write', { timeout: LONG }, async () => {
+  test('keeps its columns where a sentence names none, and is told what to write', async () => {
     const sentence = page.getByLabel('What do you want to know about each text?')
     const fault = page.locator('#table-sentence-fault')
     const before = await columns()
@@ -115,7 +113,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     await expect.poll(columns).toEqual(['Row', 'Text', 'author', 'price'])
   })
 
-  test('finds the tab that is open where the window is made narrow', { timeout: LONG }, async () => {
+  test('finds the tab that is open where the window is made narrow', async () => {
     await page.getByRole('tab', { name: 'My device' }).click()
     await page.setViewportSize({ width: 360, height: 740 })
     const beyond = () =>
@@ -127,7 +125,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     await page.setViewportSize({ width: 1280, height: 1000 })
   })
 
-  test('sees the examples beside or above a long button, never one above the other', { timeout: LONG }, async () => {
+  test('sees the examples beside or above a long button, never one above the other', async () => {
     await page.getByRole('tab', { name: 'Structured' }).click()
     await page.locator('#run').evaluate((run) => {
       run.textContent = 'Download 269 MB and generate'
@@ -141,7 +139,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     }
   })
 
-  test('has what stands above the answer in one line', { timeout: LONG }, async () => {
+  test('has what stands above the answer in one line', async () => {
     for (let width = 1184; width <= 1300; width += 10) {
       await page.setViewportSize({ width, height: 900 })
       const [head, copy] = await Promise.all(
@@ -151,7 +149,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     }
   })
 
-  test('reads links in the colours of the page', { timeout: LONG }, async () => {
+  test('reads links in the colours of the page', async () => {
     await page.goto('about:blank')
     await page.goto(`${url}?embed`)
     await page.locator('body.ready').waitFor()

@@ -47,48 +47,44 @@ describe.each([
     }),
   )
 
-  it.each(DEVICES.filter(({ name }) => SOME.has(name)))(
-    'come side by side on $name',
-    async ({ open }) => {
-      const device = await open()
-      const signal = new AbortController().signal
-      const { weights } = await openRepository({ kind: 'folder', path: path() }, { report: () => {}, signal })
-      const model = await loadCore(device, weights)
-      // As many as a question may have options; a GPU in software has fewer.
-      const count = device.info.kind === 'cpu' ? 255 : 12
-      const stem = Array.from({ length: 3 * count + 20 }, () => 3 + random.below(200))
-      const last = stem.length - 1
-      const places = [...Array.from({ length: count }, (_, i) => 12 + 3 * i), last]
-      const rows = new Rows(places)
-      let steps = 0
-      const step = model.step.bind(model)
-      model.step = (batch) => {
-        steps++
-        return step(batch)
-      }
-      const scheduler = new Scheduler(model, 1)
-      await readQuestions(stem.slice(0, 5), [{ stem, rows }], { model, scheduler }, { signal })
-      // What is before the first of them, and before all questions, is read by itself.
-      expect(steps).toBeLessThanOrEqual(2 + Math.ceil(stem.length / model.maxChunk))
-      const alone = new Rows(places)
-      const sequence = model.open()
-      for (let from = 0; from <= last; ) {
-        const to = places.find((place) => place >= from)!
-        const tokens = stem.slice(from, Math.min(to + 1, from + model.maxChunk))
-        const asks = from + tokens.length === to + 1
-        const [sampled] = await step([{ sequence, tokens, ...(asks && { sample: GREEDY }) }])
-        from += tokens.length
-        if (sampled) alone.take(to, sampled.row!)
-      }
-      // As one a step tells them; a GPU computes few tokens in another way than many.
-      if (device.limits.fewRows === undefined) expect(rows.scores()).toEqual(alone.scores())
-      else alone.scores().forEach((score, i) => void expect(rows.scores()[i]).toBeCloseTo(score, 4))
-      sequence.close()
-      scheduler.stop(new Error('over'))
-      await scheduler.stopped()
-      await model.close()
-      device.destroy()
-    },
-    240_000,
-  )
+  it.each(DEVICES.filter(({ name }) => SOME.has(name)))('come side by side on $name', async ({ open }) => {
+    const device = await open()
+    const signal = new AbortController().signal
+    const { weights } = await openRepository({ kind: 'folder', path: path() }, { report: () => {}, signal })
+    const model = await loadCore(device, weights)
+    // As many as a question may have options; a GPU in software has fewer.
+    const count = device.info.kind === 'cpu' ? 255 : 12
+    const stem = Array.from({ length: 3 * count + 20 }, () => 3 + random.below(200))
+    const last = stem.length - 1
+    const places = [...Array.from({ length: count }, (_, i) => 12 + 3 * i), last]
+    const rows = new Rows(places)
+    let steps = 0
+    const step = model.step.bind(model)
+    model.step = (batch) => {
+      steps++
+      return step(batch)
+    }
+    const scheduler = new Scheduler(model, 1)
+    await readQuestions(stem.slice(0, 5), [{ stem, rows }], { model, scheduler }, { signal })
+    // What is before the first of them, and before all questions, is read by itself.
+    expect(steps).toBeLessThanOrEqual(2 + Math.ceil(stem.length / model.maxChunk))
+    const alone = new Rows(places)
+    const sequence = model.open()
+    for (let from = 0; from <= last; ) {
+      const to = places.find((place) => place >= from)!
+      const tokens = stem.slice(from, Math.min(to + 1, from + model.maxChunk))
+      const asks = from + tokens.length === to + 1
+      const [sampled] = await step([{ sequence, tokens, ...(asks && { sample: GREEDY }) }])
+      from += tokens.length
+      if (sampled) alone.take(to, sampled.row!)
+    }
+    // As one a step tells them; a GPU computes few tokens in another way than many.
+    if (device.limits.fewRows === undefined) expect(rows.scores()).toEqual(alone.scores())
+    else alone.scores().forEach((score, i) => void expect(rows.scores()[i]).toBeCloseTo(score, 4))
+    sequence.close()
+    scheduler.stop(new Error('over'))
+    await scheduler.stopped()
+    await model.close()
+    device.destroy()
+  })
 })

@@ -454,6 +454,5 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
       expect(verdict.wrongTokens).toBe(0)
       await core.close()
     },
-    240_000,
   )
 })

@@ -35,16 +35,12 @@ function inBlocks(type: BlockType): { source: WeightSource; weights: Weights } {
 }
 
 describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))('an encoder on $name', ({ open }) => {
-  it.each(['q4_k', 'q6_k'] as const)(
-    'has vectors as in float64, its matrices in %s',
-    async (type) => {
-      const { source, weights } = inBlocks(type)
-      const forms = source.names.map((name) => source.describe(name).dtype)
-      expect(forms.filter((form) => form === type).length).toBeGreaterThan(12)
-      const device = await open()
-      await expectVectors(device, source, minilm, { weights, inputs: inputsOf(minilm).slice(0, 2) })
-      device.destroy()
-    },
-    240_000,
-  )
+  it.each(['q4_k', 'q6_k'] as const)('has vectors as in float64, its matrices in %s', async (type) => {
+    const { source, weights } = inBlocks(type)
+    const forms = source.names.map((name) => source.describe(name).dtype)
+    expect(forms.filter((form) => form === type).length).toBeGreaterThan(12)
+    const device = await open()
+    await expectVectors(device, source, minilm, { weights, inputs: inputsOf(minilm).slice(0, 2) })
+    device.destroy()
+  })
 })

@@ -57,7 +57,7 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('d1-omni on $name'
     expect(alone[0]).toEqual(together[1])
     if (device.info.kind === 'cpu') expect(device.memory).toEqual(before)
     device.destroy()
-  }, 240_000)
+  })
 })
 
 it.each(d1Omni.mistakes)('that d1-omni %s would be found out', (mistake) => {

@@ -57,7 +57,6 @@ describe.each(DEVICES)('encoders on $name', ({ name, open, cases: which }) => {
       }
       await model.close()
     },
-    240_000,
   )
 })
 
@@ -81,7 +80,6 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('cross-encoders on
       })
       await model.close()
     },
-    240_000,
   )
 })
 

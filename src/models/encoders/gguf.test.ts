@@ -111,7 +111,7 @@ describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))(
       await expectVectors(device, source, minilm, { weights: rounded, inputs: inputsOf(minilm).slice(0, 2) })
       device.destroy()
       await rm(folder, { recursive: true })
-    }, 240_000)
+    })
   },
 )
 

@@ -58,7 +58,7 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('a decision model 
     expect(furthest(alone[0]!, truth[1]!)).toBeLessThan(BOUND)
     expect(alone[0]).toEqual(together[1])
     device.destroy()
-  }, 240_000)
+  })
 })
 
 describe('a decision model on the CPU', () => {
