@@ -68,6 +68,15 @@ describe('the official client, by responses', () => {
     await expect(client.responses.retrieve(first.id)).rejects.toThrow(NotFoundError)
   })
 
+  test('begins a conversation with nothing, in every way', async () => {
+    const made = [
+      await client.conversations.create(),
+      await client.conversations.create(null),
+      await client.post<{ id: string }>('/conversations'),
+    ]
+    for (const { id } of made) expect((await client.conversations.retrieve(id)).id).toBe(id)
+  })
+
   test('keeps a conversation, and continues it', async () => {
     const { id } = await client.conversations.create({
       items: [{ type: 'message', role: 'user', content: 'I am Ann.' }],

@@ -44,7 +44,7 @@ describe('a body', () => {
   })
 
   it.each<[string, string | Uint8Array<ArrayBuffer>]>([
-    ['nothing', ''],
+    ['blank', ' '],
     ['not JSON', '{"model":'],
     ['more than JSON', `${json}x`],
     ['not UTF-8', Uint8Array.of(0x22, 0xff, 0x22)],
@@ -127,6 +127,19 @@ describe('a body', () => {
     const answer = await serviceOf().chat({}, { headers: { 'content-type': type } })
     expect(answer.status).toBe(status)
     if (status === 415) expect(errorOf(answer)).toMatchObject({ code: 'unsupported_media_type', param: null })
+  })
+
+  it('that is not there is empty, whether or not its type is; one that is there and has none is refused', async () => {
+    const { ask, chat } = serviceOf()
+    const post = (init: RequestInit) => ask('/conversations', { method: 'POST', ...init })
+    const headers = { 'content-type': 'application/json' }
+    for (const none of [{}, { headers }, { headers, body: '' }, stream(pieces([]))]) {
+      expect((await post(none)).status).toBe(200)
+    }
+    expect(errorOf(await chat({}, { body: '' }))).toMatchObject({ status: 400, param: 'model' })
+    for (const some of [{ body: '' }, stream(pieces(['{}']))]) {
+      expect(errorOf(await post(some))).toMatchObject({ status: 415, code: 'unsupported_media_type' })
+    }
   })
 
   it.each(['gzip', 'x-gzip', 'GZIP', 'deflate'])('that is compressed with %s is read', async (encoding) => {

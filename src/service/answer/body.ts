@@ -46,7 +46,9 @@ export async function readSent(
 ): Promise<unknown> {
   const { request, caller } = exchange
   const { headers } = request
-  const encoding = checkedEncoding(headers, service.bodyLimit, typed === 'as JSON' || isOfPage(headers))
+  const isTyped = typed === 'as JSON' || isOfPage(headers)
+  if (isTyped && headers.has('content-type')) checkType(headers)
+  const encoding = checkedEncoding(headers, service.bodyLimit)
   const reading = new Reading()
   const follow = () => reading.stop(signal.reason)
   signal.throwIfAborted()
@@ -54,6 +56,10 @@ export async function readSent(
   const room = service.bodies.begin(caller.id, reading.stop)
   try {
     const sent = await readBytes(request, service.bodyLimit, reading, room)
+    reading.throwIfStopped()
+    // No body at all says what {} says: clients leave out what is wholly optional, and its type with it.
+    if (sent.length === 0) return {}
+    if (isTyped) checkType(headers)
     const bytes = encoding === AS_IT_IS ? sent : await unpacked(sent, encoding, service.bodyLimit, reading, room)
     exchange.bodyBytes = bytes.length
     const parse = () => inTurns(parsedInTurn(bytes), signal, caller.id)
@@ -127,13 +133,15 @@ function* parsedInTurn(bytes: Uint8Array): Slices<unknown> {
 /** Browsers say where a POST comes from, whatever a page does. */
 const isOfPage = (headers: Headers): boolean => headers.has('origin') || headers.has('sec-fetch-site')
 
-/** In which encoding a body comes, whose headers must say that it can be read. */
-function checkedEncoding(headers: Headers, limit: number, typed: boolean): string {
+function checkType(headers: Headers): void {
   const type = headers.get('content-type') ?? ''
-  if (typed && !isJson(type)) {
-    const message = `Unsupported Content-Type '${type.slice(0, 100)}': send 'application/json'.`
-    throw new V1Error(415, message, { code: 'unsupported_media_type' })
-  }
+  if (isJson(type)) return
+  const message = `Unsupported Content-Type '${type.slice(0, 100)}': send 'application/json'.`
+  throw new V1Error(415, message, { code: 'unsupported_media_type' })
+}
+
+/** In which encoding a body comes, whose headers must say that it can be read. */
+function checkedEncoding(headers: Headers, limit: number): string {
   const encoding = headers.get('content-encoding')?.toLowerCase() ?? AS_IT_IS
   if (!isReadable(encoding)) {
     const message = `Unsupported Content-Encoding '${encoding.slice(0, 100)}': send the body as it is, or one of ${ENCODINGS.join(', ')}.`

@@ -92,7 +92,7 @@ describe('a body', () => {
   })
 
   it.each<[string, RequestInit['body'], string, RegExp]>([
-    ['nothing', null, 'invalid_json', /not valid JSON: \w/],
+    ['blank', ' ', 'invalid_json', /not valid JSON: \w/],
     ['no JSON', '{"a":', 'invalid_json', /not valid JSON: \w/],
     ['more than JSON', '{}x', 'invalid_json', /not valid JSON/],
     ['no UTF-8', Uint8Array.of(0x22, 0xff, 0x22), 'invalid_json', /it is not valid UTF-8\.$/],
