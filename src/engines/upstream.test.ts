@@ -185,6 +185,101 @@ describe('upstream', () => {
     expect(choices[1].logprobs.content[0].top_logprobs).toEqual([{ token: 'b', bytes: null, logprob: -2 }])
   })
 
+  it.each<[string, readonly object[], readonly [string | undefined, string, string][]]>([
+    [
+      'whole, without an index, as Gemini sends them',
+      [
+        { id: 'a', function: { name: 'f', arguments: '{"x":1}' } },
+        { id: 'b', function: { name: 'g', arguments: '{"x":2}' } },
+      ],
+      [
+        ['a', 'f', '{"x":1}'],
+        ['b', 'g', '{"x":2}'],
+      ],
+    ],
+    [
+      'whole, each with the index 0',
+      [
+        { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } },
+        { index: 0, id: 'b', function: { name: 'f', arguments: '{}' } },
+      ],
+      [
+        ['a', 'f', '{}'],
+        ['b', 'f', '{}'],
+      ],
+    ],
+    [
+      'whole, without an index and with empty ids',
+      [
+        { id: '', function: { name: 'f', arguments: '{}' } },
+        { id: '', function: { name: 'g', arguments: '{}' } },
+      ],
+      [
+        [undefined, 'f', '{}'],
+        [undefined, 'g', '{}'],
+      ],
+    ],
+    [
+      'in pieces of which only the first says whose they are',
+      [
+        { id: 'a', function: { name: 'f', arguments: '{"x"' } },
+        { function: { arguments: ':1}' } },
+        { id: 'b', function: { name: 'g' } },
+        { id: null, function: { name: null, arguments: '{' } },
+        { id: '', function: { name: '', arguments: '}' } },
+      ],
+      [
+        ['a', 'f', '{"x":1}'],
+        ['b', 'g', '{}'],
+      ],
+    ],
+    [
+      'in pieces that each say all of it, counted from 1',
+      [
+        { index: 1, id: 'a', function: { name: 'f', arguments: '{' } },
+        { index: 2, id: 'b', function: { name: 'g', arguments: '{' } },
+        { index: 1, id: 'a', function: { name: 'f', arguments: '}' } },
+        { index: 2, id: 'b', function: { name: 'g', arguments: '}' } },
+      ],
+      [
+        ['a', 'f', '{}'],
+        ['b', 'g', '{}'],
+      ],
+    ],
+    [
+      'in pieces that have an id each, but one name',
+      [
+        { index: 0, id: 'a', function: { name: 'f', arguments: '{' } },
+        { index: 0, id: 'a2', function: { arguments: '}' } },
+      ],
+      [['a', 'f', '{}']],
+    ],
+  ])('tells tool calls apart that come %s', async (_, pieces, expected) => {
+    const chunks = pieces.map((piece) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] }))
+    const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }
+    const events = [...chunks, end].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
+    const baseURL = await listen((_, outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${events.join('')}data: [DONE]\n\n`)
+    })
+    const service = serviceOf(upstream({ baseURL, models: ['test/hello'] }))
+    const tools = ['f', 'g'].map((name) => ({ type: 'function', function: { name } }))
+    const { choices } = jsonOf(await service.chat({ tools }))
+    const calls = choices[0].message.tool_calls.map((call: { id: string; function: object }) => [
+      call.id,
+      ...Object.values(call.function),
+    ])
+    expect(calls).toEqual(expected.map(([id, ...rest]) => [id ?? expect.stringMatching(/./), ...rest]))
+    const streamed: [string, string, string][] = []
+    for (const event of (await service.chat({ tools, stream: true })).text.split('\n\n')) {
+      if (!event.startsWith('data: {')) continue
+      for (const { index, id, function: called } of JSON.parse(event.slice(6)).choices[0]?.delta.tool_calls ?? []) {
+        streamed[index] ??= [id, called.name, '']
+        streamed[index][2] += called.arguments
+      }
+    }
+    expect(streamed).toEqual(expected.map(([id, ...rest]) => [id ?? expect.stringMatching(/./), ...rest]))
+  })
+
   it('passes on completions with their log probabilities, and with those of the prompt if the server is said to send them', async () => {
     const capabilities = { tokens: true, promptLogprobs: true }
     const script = (call: ChatCall): Part[] => {

@@ -42,11 +42,7 @@ interface ChunkChoice {
     /** A thought, by the two names that servers give it. */
     readonly reasoning_content?: string | null
     readonly reasoning?: string | null
-    readonly tool_calls?: readonly {
-      readonly index?: number
-      readonly id?: string
-      readonly function?: { readonly name?: string; readonly arguments?: string }
-    }[]
+    readonly tool_calls?: readonly CallPiece[] | null
   }
   readonly logprobs?: (OldLogprobs & { readonly content?: readonly WireToken[] | null }) | null
   readonly finish_reason?: string | null
@@ -56,6 +52,12 @@ interface ChunkChoice {
   readonly stop_reason?: string | number | null
   /** All of them with the last chunk, or those of each chunk. */
   readonly token_ids?: readonly number[] | null
+}
+
+interface CallPiece {
+  readonly index?: number | null
+  readonly id?: string | null
+  readonly function?: { readonly name?: string | null; readonly arguments?: string | null }
 }
 
 /** Lists side by side. */
@@ -85,6 +87,7 @@ export class PartReader {
   #hasPrompt = false
   /** Tokens by choice, where they are returned. */
   readonly #tokens: number[][] = []
+  readonly #calls: Calls[] = []
   readonly #evidence: boolean
   /** By choice, where evidence is wanted: what was written, and whether evidence of it was reported. */
   readonly #documents = new Map<number, { text: string; reported: boolean }>()
@@ -108,7 +111,8 @@ export class PartReader {
     for (const choice of chunk.choices ?? []) {
       const at = choice.index ?? 0
       if (choice.token_ids) this.#tokens[at] = [...(this.#tokens[at] ?? []), ...choice.token_ids]
-      for (const part of readChoice(choice, this.#tokens[at])) {
+      this.#calls[at] ??= new Calls()
+      for (const part of readChoice(choice, this.#tokens[at], this.#calls[at])) {
         if (this.#evidence) this.#watch(part)
         yield part
       }
@@ -130,9 +134,29 @@ export class PartReader {
   }
 }
 
+/** The tool calls of one choice, counted by us: some servers send calls whole without an index, or all of them with 0. */
+class Calls {
+  readonly #begun: { readonly index: number | undefined; readonly id: string | undefined }[] = []
+
+  placeOf(piece: CallPiece): number {
+    const [index, id, name] = [piece.index ?? undefined, piece.id || undefined, piece.function?.name || undefined]
+    const place = this.#known(index, id, name)
+    return place === -1 ? this.#begun.push({ index, id }) - 1 : place
+  }
+
+  #known(index: number | undefined, id: string | undefined, name: string | undefined): number {
+    // Another id begins another call, but where nothing is named: some servers make up an id for every piece.
+    if (index !== undefined)
+      return this.#begun.findLastIndex((one) => one.index === index && (!id || !name || one.id === id))
+    if (id !== undefined) return this.#begun.findLastIndex((one) => one.id === id)
+    return name === undefined ? this.#begun.length - 1 : -1
+  }
+}
+
 function* readChoice(
   { index: choice = 0, text: older, delta, logprobs, finish_reason: reason, stop_reason: stop, evidence }: ChunkChoice,
   tokens: readonly number[] | undefined,
+  calls: Calls,
 ): Generator<Exclude<Part, { type: 'usage' | 'prompt' }>> {
   const text = delta?.content ?? delta?.refusal ?? older ?? ''
   const known =
@@ -140,9 +164,11 @@ function* readChoice(
   const thought = delta?.reasoning_content ?? delta?.reasoning
   if (typeof thought === 'string' && thought !== '') yield { type: 'reasoning-delta', choice, text: thought }
   if (text !== '' || known?.length) yield { type: 'text-delta', choice, text, logprobs: known }
-  for (const call of delta?.tool_calls ?? []) {
-    const { index = 0, id, function: called } = call
-    yield { type: 'tool-call-delta', choice, index, id, name: called?.name, arguments: called?.arguments ?? '' }
+  for (const piece of delta?.tool_calls ?? []) {
+    const { id, function: called } = piece
+    const index = calls.placeOf(piece)
+    const head = { id: id || undefined, name: called?.name || undefined }
+    yield { type: 'tool-call-delta', choice, index, ...head, arguments: called?.arguments ?? '' }
   }
   for (const one of evidenceParts(evidence ?? {})) yield { type: 'evidence', choice, evidence: one }
   if (!reason) return
