@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { type ClientHttp2Session, connect, createServer } from 'node:http2'
+import { type ClientHttp2Session, connect, createServer, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createV1, type V1 } from '../src/index.js'
+import { createV1, type LogEvent, type V1 } from '../src/index.js'
 import { scenarioEngine } from '../test/contract/scenario.js'
 import { scenario } from '../test/contract/scripts.js'
 import { express } from './express.js'
@@ -37,6 +38,26 @@ test('an upload that was refused ends with its answer, and the connection goes o
   expect(head[':status']).toBe(200)
   next.destroy()
 })
+
+test.each(['before its first byte', 'in the middle', 'after what would be a whole body'])(
+  'an upload that is reset %s is one that was left, and makes nothing',
+  async (when) => {
+    const logged: LogEvent[] = []
+    served = createV1({ engine: scenarioEngine(scenario), keys: 'none', log: (event) => void logged.push(event) })
+    const came = once(server, 'stream')
+    const upload = session
+      .request({ ':method': 'POST', ':path': '/v1/conversations', 'content-type': 'application/json' })
+      .on('error', () => {})
+    if (when !== 'before its first byte') upload.write(when === 'in the middle' ? '{"metadata":' : '{}')
+    const [stream] = (await came) as [ServerHttp2Stream]
+    await setImmediate()
+    // `close` would say first that it has all come.
+    upload.destroy()
+    await once(stream, 'close')
+    while (logged.length === 0) await setImmediate()
+    expect(logged).toMatchObject([{ type: 'request', status: 499 }])
+  },
+)
 
 test('a client that left before anybody asked is known to have left', async () => {
   let came: () => void
