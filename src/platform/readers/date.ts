@@ -81,7 +81,19 @@ function all(
 const YEAR_FIRST = /(?<![\d.,])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)|(?<!\d)(\d{4})年 ?(\d{1,2})月 ?(\d{1,2})日/gu
 const YEAR_LAST = /(?<![\d.,/-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?![\d.,]\d|\d)/gu
 
-const inDigits: Finder = (text, _, reference, { language, context }) => [
+/** `version 1.2.2026`, `v2026.1.2`, `§ 3.4.2026`: a number in parts. */
+const PARTED =
+  /(?:\p{L}|(?<!\p{L})(?:v|ver|versi(?:ons?|one|oni|e)|vers(?:ao|oes)|release|build|section|chapter|kapitel|abschnitt|ip)[.:]? |§ ?)$/u
+
+const inDigits: Finder = (text, words, reference, beside) =>
+  dottedIn(text, words, reference, beside).map((one) => {
+    const { reading, start, end } = one
+    const before = (beside.context.beside?.before ?? '') + text.slice(0, start)
+    const isPart = text.slice(start, end).includes('.') && PARTED.test(before)
+    return isPart && reading.value !== null ? { ...one, reading: unsure(reading.value) } : one
+  })
+
+const dottedIn: Finder = (text, _, reference, { language, context }) => [
   ...all(text, YEAR_FIRST, (match) => {
     const [year, month, day] = match[1] === undefined ? [match[5], match[6], match[7]] : [match[1], match[3], match[4]]
     return known(dayOf(Number(year), Number(month), Number(day)))
@@ -173,7 +185,13 @@ const withMonth: Finder = (text, words, reference, { context }) => {
     // "5 out" of a text that is not known to be Portuguese.
     if (context.language === undefined && words.alike?.includes(name)) return undefined
     const [m, d] = [month.get(name)!, Number(day)]
-    if (digits === undefined) return reference === undefined ? { value: null } : known(nearest(m, d, reference))
+    if (digits === undefined) {
+      const reading = reference === undefined ? { value: null } : known(nearest(m, d, reference))
+      // "3 ago" is August, or a slip where no language is known.
+      return name === 'ago' && context.language === undefined && reading.value !== null
+        ? unsure(reading.value)
+        : reading
+    }
     const year = yearOf(digits.replace("'", ''), reference)
     return year === undefined ? { value: null } : known(dayOf(year, m, d))
   }
@@ -184,10 +202,11 @@ const withMonth: Finder = (text, words, reference, { context }) => {
   })
   let rest = text
   for (const { start, end } of one) rest = blanked(rest, start, end)
-  const other = all(rest, monthDay, ({ index, 1: name, 2: day, 3: others, 4: year }) => {
+  const other = all(rest, monthDay, ({ index, 0: said, 1: name, 2: day, 3: others, 4: year }) => {
     if (year === undefined) yearless.add(index)
     const reading = named(day!, name!, year)
-    return others !== undefined && reading && reading.value !== null ? unsure(reading.value) : reading
+    const isVerb = year === undefined && MAY.test(name!) && isCounted(text, index, index + said.length, context)
+    return (others !== undefined || isVerb) && reading && reading.value !== null ? unsure(reading.value) : reading
   })
   for (const { start, end } of other) rest = blanked(rest, start, end)
   // The first of its month is a guess.
@@ -209,6 +228,16 @@ function weekdays(rest: string, text: string, words: LanguageWords): { weekday: 
     return [{ weekday, start: match.index, end: match.index + match[0].length }]
   })
 }
+
+/** `may 5 people come`, `march 5 miles`: a verb, unless a word before tells of a day, or none behind of things. */
+const MAY = /^(?:may|march)$/
+const OF_DAY =
+  /(?<!\p{L})(?:on|by|until|till|from|since|before|after|of|to|for|this|next|last|between|and|due) (?:the )?$/u
+const THINGS =
+  /^ (?!(?:a[tns]?|and|or|i[nfst]?|o[nfr]|to|from|for|was|will|by|the|with|but|until|till|through|please|works?|when|between|after|before|we|you|s?he|they|there|our|my|th[ai][ts]|next|last|year)(?!\p{L}))\p{L}/u
+
+const isCounted = (text: string, start: number, end: number, { beside }: ReaderContext): boolean =>
+  THINGS.test(text.slice(end) + (beside?.behind ?? '')) && !OF_DAY.test((beside?.before ?? '') + text.slice(0, start))
 
 /** Between two numbers, and between two amounts, of which neither says how far it is. */
 const OR = /^ ?(?:-|to|or|bis|oder|a|o|u|ou|tot|of) ?$/

@@ -266,6 +266,12 @@ describe('a part of what is said is not taken for the whole', () => {
     ['duration', 'en', '30 min to 1 hour', null],
     ['duration', 'de', 'eine Dreiviertelstunde', 2700],
     ['duration', 'es', 'dos horas menos cuarto', null],
+    ['time', 'en', 'John 3:16', null],
+    ['time', 'en', '2 Kings, Luke 2:10', null],
+    ['time', 'de', 'im Maßstab 1:50', null],
+    ['time', 'en', 'a ratio of 16:10', null],
+    ['time', 'en', 'Monday 3:16', '03:16'],
+    ['time', 'en', 'John 3:16 pm', '15:16'],
     ['time', 'fr', 'midi et demi', '12:30'],
     ['time', 'fr', 'midi moins dix', null],
     ['time', 'fr', '8 heures par jour', null],
@@ -278,6 +284,17 @@ describe('a part of what is said is not taken for the whole', () => {
     ['time', 'de', '8:30 Uhr abends', '20:30'],
     ['date', 'en', 'March 4, 26', '2026-03-04'],
     ['date', 'en', 'March 4 and 5', null],
+    ['date', 'en', 'may 5 people', null],
+    ['date', 'en', 'we march 5 miles', null],
+    ['date', 'en', 'on May 5 people', '2027-05-05'],
+    ['date', 'en', 'May 5 at the office', '2027-05-05'],
+    ['date', 'en', 'May 5, 2026 people', '2026-05-05'],
+    ['date', 'en', 'version 1.2.2026', null],
+    ['date', 'en', 'v2026.1.2', null],
+    ['date', 'de', 'Version vom 1.2.2026', '2026-02-01'],
+    ['date', 'de', 'Abschnitt 1.2.2026', null],
+    ['date', 'fr', 'version 2026-03-04', '2026-03-04'],
+    ['date', 'es', '3 ago', '2026-08-03'],
     ['date', 'en', '26-03-04', null],
     ['date', 'en', 'a week tomorrow', null],
     ['date', 'en', 'the day after March 4, 2026', null],
@@ -297,10 +314,22 @@ describe('a part of what is said is not taken for the whole', () => {
   })
 
   it('nor where the rest stands beside it, on the same line', () => {
+    const english = { reference: REFERENCE, language: 'en' } as const
     const read = (type: 'time' | 'duration', text: string, before: string, behind = '') =>
       readValue({ type } as { type: 'time' }, text, { language: 'en', beside: { before, behind } }).value
     expect(read('time', '11 am', 'from 9 to ')).toBeNull()
     expect(read('time', '11 am', 'from 9 to\n')).toBe('11:00')
+    expect(read('time', '3:16', 'as in John ')).toBeNull()
+    expect(readValue({ type: 'date' }, 'may 5', { ...english, beside: { before: '', behind: ' people' } })).toEqual({
+      value: null,
+      guess: '2027-05-05',
+    })
+    expect(readValue({ type: 'date' }, '1.2.2026', { ...english, beside: { before: 'Version ', behind: '' } })).toEqual(
+      {
+        value: null,
+        guess: '2026-02-01',
+      },
+    )
     expect(read('duration', '3 hours', '2-')).toBeNull()
     expect(read('duration', '2 hours', '', ' less 10 minutes')).toBeNull()
   })
@@ -322,15 +351,27 @@ describe('where no language is known', () => {
   const read = (type: 'number' | 'date' | 'duration' | 'datetime', text: string, around?: string) =>
     readValue({ type } as { type: 'date' }, text, { reference: REFERENCE, around })
 
-  it.each(['once', 'due', 'sei', 'null', 'Otto', 'cent', 'onze', 'très', 'Sept', 'Mila', 'Trent', 'mile', 'achten'])(
-    '%s is no number',
-    (text) => expect(read('number', text).value).toBeNull(),
-  )
+  it.each([
+    'once',
+    'due',
+    'sei',
+    'null',
+    'Otto',
+    'cent',
+    'onze',
+    'très',
+    'Sept',
+    'Mila',
+    'Trent',
+    'mile',
+    'achten',
+    'elf',
+  ])('%s is no number', (text) => expect(read('number', text).value).toBeNull())
 
   it('nor is a language known by words that others have too', () => {
     const around = 'Porto una torta con la panna, dura due ore e mezza'
     expect(read('duration', 'due ore e mezza', around).value).toBe(9000)
-    expect(read('number', 'elf', 'Wir kommen um neun, da sind es elf').value).toBe(11)
+    expect(read('number', 'zwölf', 'Wir kommen um neun, da sind es zwölf').value).toBe(12)
   })
 
   it('such words are numbers of a text that is, and beside what says it', () => {
@@ -340,7 +381,10 @@ describe('where no language is known', () => {
     expect(read('number', 'dos y medio').value).toBe(2.5)
     expect(read('duration', 'due giorni').value).toBe(172_800)
     expect(read('number', 'Due 15').value).toBe(15)
+    expect(read('number', 'elf', 'Der Preis ist nicht von mir').value).toBe(11)
     expect(read('date', '5 out of 10').value).toBeNull()
+    expect(read('date', '3 ago')).toEqual({ value: null, guess: '2026-08-03' })
+    expect(read('date', '3 ago 2026').value).toBe('2026-08-03')
     expect(readValue({ type: 'date' }, '5 out 2026', { language: 'pt' }).value).toBe('2026-10-05')
   })
 

@@ -27,6 +27,10 @@ const HALF_DAY = new RegExp(`(?<!\\p{L})${HALVES}`, 'u')
 const NEAR_BEFORE = new RegExp(String.raw`(?<!\p{L})${HALVES},?(?: \p{L}{1,3}){0,2} $`, 'u')
 const NEAR_BEHIND = new RegExp(String.raw`^,? (?:\p{L}{1,3} ){0,2}${HALVES}`, 'u')
 
+/** `John 3:16`, `a ratio of 16:10`: a place in a book, or one to another. */
+const NO_CLOCK =
+  /(?<!\p{L})(?:gen(?:esis)?|genese|exodus|exode|exodo|isaiah|jesaja|psal(?:ms?|me?n?|mos?)|psaumes?|salm[io]s?|proverbs|matth?(?:ew|aus|ieu|eus)?|matte[uo]s?|mark(?:us)?|mar[ck]os?|marc|lu[ck](?:e|as)?|joh(?:n|annes)|jean|juan|joao|giovanni|acts|rom(?:ans|er|ains|anos|ani)|corinthians|korinther|hebrews|james|peter|revelation|ratio|odds|score|scale|verses?|massstab|verhaltnis)(?: of)?\.? $/u
+
 /** Of the first half of the day, where the words beside it say the second. */
 function laterToo(reading: ValueReading<string>): ValueReading<string> {
   const hour = Number(reading.value?.slice(0, 2) ?? 12)
@@ -45,7 +49,11 @@ function found(text: string, language: LanguageName, context: ReaderContext) {
       HALF_SPELLED.lastIndex = end - 1
       const spelled = HALF_SPELLED.test(text)
       const one = { reading: read(match), start: match.index, end: spelled ? HALF_SPELLED.lastIndex : end }
-      times.push(besides('time', rest, one, LANGUAGES[language], context))
+      const isElse =
+        !/\p{L}/u.test(match[0]) && NO_CLOCK.test((context.beside?.before ?? '') + text.slice(0, one.start))
+      const { value } = one.reading
+      const likely = isElse && value !== null ? { ...one, reading: unsure(value) } : one
+      times.push(besides('time', rest, likely, LANGUAGES[language], context))
       rest = blanked(rest, one.start, one.end)
     }
   }

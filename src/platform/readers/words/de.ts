@@ -118,7 +118,7 @@ export const de: LanguageWords = {
   },
   bare: ['hundert', 'tausend'],
   and: ['und'],
-  alike: ['null'],
+  alike: ['null', 'elf'],
   unitsFirst: true,
   decimalMark: ',',
 }

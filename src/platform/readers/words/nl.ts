@@ -77,6 +77,7 @@ export const nl: LanguageWords = {
   },
   bare: ['honderd', 'duizend'],
   and: ['en'],
+  alike: ['elf'],
   unitsFirst: true,
   decimalMark: ',',
 }
