@@ -12,7 +12,7 @@ import {
   retrieveItem,
   updateConversation,
 } from './endpoints/conversations/route.js'
-import { decisions, systemOne } from './endpoints/decisions/route.js'
+import { decisions, systemOne, systemOneDialect } from './endpoints/decisions/route.js'
 import { embeddings } from './endpoints/embeddings/route.js'
 import { extractions } from './endpoints/extractions/route.js'
 import { health, tellLoad, tellMetrics, tellVersion } from './endpoints/health/route.js'
@@ -51,7 +51,7 @@ export const ENDPOINTS: readonly EndpointEntry[] = [
   { method: 'POST', path: '/classify', route: classify },
   { method: 'POST', path: '/pooling', route: pooling },
   { method: 'POST', path: '/decisions', route: decisions },
-  { method: 'POST', path: '/systemone', route: systemOne },
+  { method: 'POST', path: '/systemone', route: systemOne, dialect: systemOneDialect },
   { method: 'POST', path: '/extractions', route: extractions },
   // As young hosts have them: LiteLLM, OpenRouter.
   { method: 'POST', path: '/api/alpha/decisions', route: systemOne },

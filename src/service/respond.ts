@@ -81,7 +81,7 @@ export async function respond(
     const shown = requestError(error, request.signal.aborted && !V1Error.is(error))
     line.write(shown.status, { error })
     try {
-      const body = JSON.stringify(line.dialect?.error(shown, id) ?? shown)
+      const body = JSON.stringify(line.dialect?.error(shown, id, request.headers.get('user-agent') ?? '') ?? shown)
       return toResponse({ status: shown.status, body, headers: errorHeaders(shown) })
     } catch (cause) {
       // An error of somebody else's making, with a status or a header that no answer can have.

@@ -42,6 +42,19 @@ describe('the client of Ollama, as it comes', () => {
     expect((await client.version()).version).toMatch(/^\d+\.\d+\.\d+$/)
   })
 
+  test('decides, and reads why not', async () => {
+    const questions = { rain: { type: 'noul' as const, instructions: 'It rains.' } }
+    const asking = (model: string) => client.systemone({ model, state: 'Clouds.', questions })
+    await expect(asking('no/such')).rejects.toThrow(/^The model 'no\/such' does not exist/)
+    await expect(asking('test/hello')).rejects.toThrow(/^The model 'test\/hello' cannot decide/)
+    const plain = await fetch(`${service.baseURL}/systemone`, {
+      method: 'POST',
+      body: JSON.stringify({ model: 'no/such', state: 'Clouds.', questions }),
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(await plain.json()).toMatchObject({ error: { param: 'model', code: 'model_not_found' } })
+  })
+
   test('chats, whole and as it comes', async () => {
     const { message, done_reason, prompt_eval_count } = await client.chat({ model: 'test/hello', messages })
     expect([message.content, done_reason, prompt_eval_count]).toEqual([SAID, 'stop', 12])

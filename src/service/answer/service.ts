@@ -143,8 +143,8 @@ export interface EndpointEntry {
 
 /** The words of another interface. */
 export interface Dialect {
-  /** The body of an error. */
-  error(error: V1Error, requestId: string): object
+  /** The body of an error, for a client that names itself so. */
+  error(error: V1Error, requestId: string, agent: string): object
   /** The header in which its clients look for the request's id. */
   readonly requestIdHeader: string
 }

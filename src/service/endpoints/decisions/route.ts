@@ -1,7 +1,7 @@
 import { type Decided, type DecideQuestion, V1Error } from '../../../contract/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
-import type { Route } from '../../answer/service.js'
+import type { Dialect, Route } from '../../answer/service.js'
 import { decisionId } from '../../wire/ids.js'
 import { notTaken } from '../../wire/messages.js'
 import { wireDecisions, wireSystemOne } from './reply.js'
@@ -60,6 +60,12 @@ export const decisions = deciding(readDecisions, wireDecisions)
 
 /** `POST systemone`, as TypeSafe has it. */
 export const systemOne = deciding(readSystemOne, wireSystemOne)
+
+/** Ollama's clients call it too: what stands in `error` is text to them, and an object is told as `[object Object]`. */
+export const systemOneDialect: Dialect = {
+  error: (error, _, agent) => (/^ollama\b/.test(agent) ? { error: error.message } : error),
+  requestIdHeader: 'x-request-id',
+}
 
 const plain = ({ type, name, instructions, options }: DecideQuestion): DecideQuestion => ({
   type,
