@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ChatCall } from '../../../contract/engine.js'
+import type { LogEvent } from '../../door/log.js'
 import { errorOf, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
 import { memoryResponses, shelvedResponses } from '../responses/store/shelved.js'
 import type { ResponseStore } from '../responses/store/store.js'
@@ -141,6 +142,21 @@ describe('a conversation', () => {
     const whole = await post('/conversations', { items: [long, long] })
     expect(errorOf(whole)).toMatchObject({ status: 400, param: 'items', code: 'conversation_too_long' })
     expect([calls.length, (await textsOf(id)).length]).toEqual([0, 1])
+  })
+
+  test('that an answer would make longer than all that is stored stays as it was, and the log says so', async () => {
+    const logged: LogEvent[] = []
+    const responses = memoryResponses({ maxBytes: 2000 })
+    const options = { responses, log: (event: LogEvent) => void logged.push(event) }
+    const { begun, respond, textsOf } = talking(options, 'x'.repeat(2000))
+    const id = await begun({ items: [user('0')] })
+    expect((await respond(id)).status).toBe(200)
+    expect(await textsOf(id)).toEqual(['0'])
+    expect(logged).toContainEqual({
+      type: 'fault',
+      message: expect.stringContaining('could not be stored'),
+      error: expect.objectContaining({ code: 'conversation_too_long' }),
+    })
   })
 
   test('that is longer than all that is stored is refused, and stays as it was', async () => {

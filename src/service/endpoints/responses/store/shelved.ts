@@ -87,10 +87,10 @@ class ShelvedResponses implements ResponseStore {
 
   async #put(kept: Kept, orNot?: 'or not at all'): Promise<void> {
     const { text, bytes } = await inTurns(written(kept), undefined, kept.caller)
-    const { id } = about(kept)
-    // One that can never fit would only push out all others.
+    const { id, kind } = about(kept)
+    // One that can never fit would only push out all others. A conversation is not lost with what does not fit.
     const { maxBytes } = this.#bounds
-    if (bytes > maxBytes && orNot) throw tooLong(maxBytes)
+    if (bytes > maxBytes && kind === 'conversation') throw tooLong(maxBytes)
     if (bytes > maxBytes) return this.#forget(id)
     // To write down and to enter twenty thousand items takes as long each.
     if (bytes > LARGE) await breathe()
