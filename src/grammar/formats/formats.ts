@@ -10,6 +10,7 @@ import { compileRegexInSlices } from '../regex/regex.js'
 import { editDistance } from '../spelling.js'
 import { REGEX } from './expressions.js'
 import { EMAIL, HOSTNAME, IDN_EMAIL, IDN_HOSTNAME, IDN_HOSTNAME_LENGTH, NAME_EMAIL } from './hosts.js'
+import { jwt } from './jwt.js'
 import { dateTime, time } from './time.js'
 import {
   IPV4,
@@ -134,6 +135,8 @@ const BUILDERS: Readonly<Record<string, () => Slices<TextAutomaton>>> = {
   'partial-time': LOCAL_TIME,
   'partial-date-time': LOCAL_DATE_TIME,
   guid: () => compileRegexInSlices(UUID),
+  // zod's alone: others write a pattern beside their names.
+  jwt,
 }
 
 /**
@@ -197,7 +200,7 @@ const SPELLED_OUT =
   /^(?:emoji|nanoid|cuid2?|ulid|xid|ksuid|mac|cidrv[46]|base64(?:url)?|e164|hex|lowercase|uppercase|includes|starts_with|ends_with|(?:md5|sha\d+)_(?:hex|base64(?:url)?))$/
 
 /** Names of which libraries ask more than a pattern beside them is likely to say. */
-const CHECKED_ELSEWHERE: ReadonlySet<string> = new Set(['jwt', 'json-string', 'zoneinfo', 'color'])
+const CHECKED_ELSEWHERE: ReadonlySet<string> = new Set(['json-string', 'zoneinfo', 'color'])
 
 /** Whether what stands beside a format says all of it: a name of zod's, or one that whoever wrote the pattern made up. */
 export function isSpelledOut(name: string, { pattern, allOf }: Record<string, unknown>): boolean {
