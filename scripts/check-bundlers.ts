@@ -130,8 +130,10 @@ async function outcomeOf(here: string, { outcome }: Fixture, browser: Browser): 
     })
     if (!response.ok) throw new Error(`the route handler: ${response.status} ${await response.text()}`)
     const { data } = (await (await fetch(`http://127.0.0.1:${port}/api/v1/models`)).json()) as {
-      data: { metadata: { device_name: string } }[]
+      data: { metadata: { device_name: string; worker?: boolean; worker_reason?: string } }[]
     }
+    const { worker, worker_reason } = data[0]!.metadata
+    if (!worker) throw new Error(`the route handler computes in Next's own thread: ${worker_reason}`)
     return `${device} (page), ${data[0]!.metadata.device_name} (server)`
   } finally {
     await server.stop('SIGTERM')

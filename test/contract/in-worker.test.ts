@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -113,4 +113,15 @@ test.each<[string, readonly string[], string]>([
   const report = await run('node', arguments_.length > 0 ? whole : alone, 'on', { more: arguments_, ...quick })
   expect(report.worker).toBe(false)
   expect(report.reason).toContain(why)
+})
+
+test('what a bundler has copied without its imports is not taken for the worker', async () => {
+  // As Turbopack does with every `new URL(path, import.meta.url)`, also where a constant has the path.
+  const copied = await mkdtemp(join(folder, 'copied-'))
+  const main = await readFile(alone, 'utf8')
+  const asset = 'new URL("./copied-worker.js", import.meta.url)'
+  await writeFile(join(copied, 'copied-worker.js'), 'import "./chunk-left-behind.js"')
+  await writeFile(join(copied, 'main.mjs'), main.replaceAll(/new URL\((?:\w+|"[^"]*"), import\.meta\.url\)/g, asset))
+  const { reason } = await run('node', join(copied, 'main.mjs'), 'on', quick)
+  expect(reason).toContain('neither next to this program')
 })

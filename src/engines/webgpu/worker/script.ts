@@ -15,8 +15,7 @@ type Urls = { pathToFileURL(path: string): URL }
 /** Set by the build. */
 declare const __VERSION__: string | undefined
 
-/** Named apart from `new URL`: bundlers for browsers, which would take it for theirs, have no use for it. */
-const SCRIPT = './webgpu-worker.js'
+const SCRIPT = 'webgpu-worker.js'
 
 /**
  * Megabytes for what was made a moment ago: half of what Node has by default, which it keeps once a crowd has filled it,
@@ -65,9 +64,14 @@ export function findScript(): (() => WorkerThread) | { readonly refused: string 
     new workers.Worker(script, { execArgv: [], name: 'local-v1', resourceLimits: { maxYoungGenerationSizeMb: YOUNG } })
 }
 
+/**
+ * Without the two arguments of `new URL` that bundlers look for: they would copy the file without what it imports, which
+ * then is no worker (Turbopack, also where the name is in a constant).
+ */
 function besides(): URL | undefined {
   try {
-    const script = new URL(SCRIPT, import.meta.url)
+    const script = new URL(import.meta.url)
+    script.pathname = script.pathname.replace(/[^/]*$/, SCRIPT)
     return script.protocol === 'file:' && exists(script) ? script : undefined
   } catch {
     return undefined
