@@ -1,3 +1,4 @@
+import { build } from 'esbuild'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createV1 } from '../src/index.js'
 import { scenarioEngine } from '../test/contract/scenario.js'
@@ -98,5 +99,25 @@ describe('withLocalV1', () => {
       },
     ])
     expect(withLocalV1(config, { isolate: false }).headers).toBe(config.headers)
+  })
+
+  test('has all copied that the worker imports, and the files of nano', async () => {
+    const { metafile } = await build({
+      entryPoints: ['src/engines/webgpu/worker/webgpu-worker.ts'],
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      packages: 'external',
+      external: ['node:*'],
+    })
+    const imported = Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path))
+    const packages = imported.map((path) => path.split('/', path.startsWith('@') ? 2 : 1).join('/'))
+    const { '/**': found } = withLocalV1({ outputFileTracingIncludes: { '/**': ['own'], '/a': ['a'] } })
+      .outputFileTracingIncludes!
+    const [own, read = ''] = found!
+    expect(own).toBe('own')
+    const [, names = ''] = /^\.\/node_modules\/\{(.*)\}\/\*\*\/\*$/.exec(read)!
+    expect(names.split(',').sort()).toEqual([...new Set([...packages, 'local-v1', 'local-v1-nano'])].sort())
   })
 })

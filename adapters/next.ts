@@ -21,10 +21,13 @@ type Open = { [OPEN]?: Map<string, { readonly v1: V1; readonly source: string }>
  * The route handlers of Next's App Router, for `app/api/v1/[...path]/route.ts`:
  *
  * ```ts
- * export const { GET, POST, DELETE, OPTIONS } = next('/api/v1', (basePath) => createV1({ basePath, engine, keys }))
+ * export const { GET, POST, DELETE, OPTIONS } = next('/api/v1', (basePath) =>
+ *   createV1({ basePath, engine: webgpu({ models }), keys }),
+ * )
  * ```
  *
- * `create` is called with the first request, and never by `next build`, which loads every route.
+ * `create` is called with the first request, and never by `next build`, which loads every route. In development it is
+ * called again when its own text has changed: what it takes from outside, such as an engine, stays as it was.
  *
  * Next does not tell a route where a connection comes from. In development only local host names are answered, against DNS
  * rebinding; in production set `hosts`.
@@ -77,27 +80,32 @@ interface Header {
 export interface NextConfigPart {
   serverExternalPackages?: string[]
   headers?: () => Promise<{ source: string; headers: Header[] }[]>
+  outputFileTracingIncludes?: Record<string, string[]>
 }
 
 /**
  * For `next.config.ts`: `export default withLocalV1({ ... })`. Keeps packages with files of their own (`webgpu`,
- * `local-v1-nano`) out of the bundle, and isolates pages (COOP and COEP), so that the CPU device can use threads in
- * browsers; with `isolate: false` it does not isolate them.
+ * `local-v1-nano`) out of the bundle, has what the worker and nano read copied by `output: 'standalone'`, and isolates pages
+ * (COOP and COEP), so that the CPU device can use threads in browsers; with `isolate: false` it does not isolate them.
  */
 export function withLocalV1<Config extends object>(
   config: Config & NextConfigPart,
   { isolate = true }: { isolate?: boolean } = {},
 ): Config & NextConfigPart {
-  const { serverExternalPackages = [], headers } = config
+  const { serverExternalPackages = [], outputFileTracingIncludes: traced, headers } = config
   const isolated = { source: '/:path*', headers: ISOLATION }
   return {
     ...config,
     serverExternalPackages: [...new Set([...serverExternalPackages, ...EXTERNAL])],
+    outputFileTracingIncludes: { ...traced, [EVERYWHERE]: [...(traced?.[EVERYWHERE] ?? []), READ] },
     ...(isolate && { headers: async () => [...((await headers?.()) ?? []), isolated] }),
   }
 }
 
 const EXTERNAL = ['webgpu', 'local-v1-nano', '@mlc-ai/web-llm']
+/** The worker runs outside of the bundle, and nobody imports a model's weights: Next cannot see that they are needed. */
+const EVERYWHERE = '/**'
+const READ = './node_modules/{local-v1,local-v1-nano,@noble/hashes,@huggingface/jinja,@huggingface/tokenizers}/**/*'
 const ISOLATION = [
   { key: 'Cross-Origin-Opener-Policy', value: 'same-origin' },
   { key: 'Cross-Origin-Embedder-Policy', value: 'require-corp' },
