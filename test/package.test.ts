@@ -26,21 +26,21 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 200_000,
-  './browser': 564_000,
+  '.': 201_000,
+  './browser': 565_000,
   // What points at values, and the readers of numbers and dates.
-  './core': 487_500,
-  './webgpu': 487_500,
+  './core': 488_000,
+  './webgpu': 488_000,
   './webllm': 230_000,
   './webllm/worker': 237_500,
   './llama-cpp': 253_500,
-  './structured': 107_500,
+  './structured': 108_000,
   './messages': 20_300,
   './ollama': 26_700,
   './service-worker': 11_000,
   './express': 7_400,
   './fastify': 7_400,
-  './upstream': 10_500,
+  './upstream': 10_600,
   './react': 6_200,
   './prompt-api': 4_500,
   './vite': 3_000,
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_602_000)
+    expect(packed.size).toBeLessThan(1_604_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
