@@ -65,3 +65,28 @@ test('a client that leaves is noticed', async () => {
   await expect(response).rejects.toThrow()
   await expect.poll(() => engine.probe('test/thinking')).toMatchObject({ started: 1, active: 0, aborted: 1 })
 })
+
+test('what hooks before it have put into the head is sent, beside its own', async () => {
+  const url = await serve((app) => {
+    app.addHook('onRequest', async (_, reply) => {
+      reply.headers({ 'access-control-allow-origin': 'https://app.example', 'content-type': 'text/plain' })
+      reply.header('set-cookie', ['a=1', 'b=2'])
+    })
+    app.register(fastify(service()))
+  })
+  for (const more of [{}, { stream: true }]) {
+    const { headers } = await ask(`${url}/v1`, {}, more)
+    expect(headers.get('access-control-allow-origin')).toBe('https://app.example')
+    expect(headers.get('content-type')).toMatch(/^(application\/json|text\/event-stream)/)
+    expect(headers.getSetCookie()).toEqual(['a=1', 'b=2'])
+  }
+})
+
+test('a hook before it that answers keeps requests off it', async () => {
+  const engine = scenarioEngine(scenario)
+  const url = await serve((app) => {
+    app.addHook('onRequest', async (_, reply) => reply.code(429).send({ error: 'too many' }))
+    app.register(fastify(createV1({ engine, keys: 'none' })))
+  })
+  expect([(await ask(`${url}/v1`)).status, engine.probe('test/echo').started]).toEqual([429, 0])
+})
