@@ -792,6 +792,8 @@ export interface TokenConstraint {
   readonly shortest: number
   /** Sets the bit of every token that may come next (end tokens too, when the text may stop here). */
   mask(into: Uint32Array): void
+  /** The same, a few milliseconds at a time: `next` is called until it is done, and nothing else meanwhile. Absent: none takes longer. */
+  maskInSlices?(into: Uint32Array): Iterator<void, void>
   accept(token: number): boolean
   /** The bytes that are certain to come next; empty if there is a choice. */
   forced(): Uint8Array

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { ChatCall } from '../contract/engine.js'
 import { compile, fromSource } from '../grammar/structured.js'
 import { ChatText } from './chat-text.js'
-import { call, collect, setUp, smallText } from './testing/call.test-helper.js'
+import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
 import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
 import { TOOL_FORMATS } from './tools/formats.js'
 
@@ -450,5 +451,56 @@ describe('a text that is no JSON', () => {
     await expect(collect(decoder.generate(spoken(1, { maxTokens: shortest - 1 })))).rejects.toMatchObject({
       status: 400,
     })
+  })
+})
+
+describe('an answer whose masks take long', () => {
+  const source = { gbnf: 'root ::= r\nr ::= ((r | [a-z]) root+)*' }
+  /** Of a grammar of which nothing is known yet. */
+  const costly = (part: Partial<ChatCall> = {}) =>
+    call({ output: { type: 'grammar', source }, grammar: fromSource(source), maxTokens: 12, ...part })
+  const letters = [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => smallText.tokenizer.encodeContinuation(letter)[0]!)
+  /** It never ends of itself. */
+  const bias = () =>
+    new Map([...[...smallText.ends].map((id) => [id, -100] as const), ...letters.map((id) => [id, 9] as const)])
+
+  test('leaves steps and turns to others, and says the same as alone', async () => {
+    // So that no rest hangs on how fast this machine is.
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const alone = await collect(setUp({ bias }).decoder.generate(costly()))
+    const plain = await collect(setUp({ bias }).decoder.generate(call({ maxTokens: 400 })))
+    const { decoder, model } = setUp({ bias })
+    let [turns, ended] = [0, false]
+    const other = collect(decoder.generate(call({ maxTokens: 400 })))
+    const one = collect(decoder.generate(costly())).finally(() => {
+      ended = true
+    })
+    for (; !ended; turns++) await nextTurn()
+    const steps = model.steps.length
+    expect((await one).texts).toEqual(alone.texts)
+    expect((await other).texts).toEqual(plain.texts)
+    expect(alone.usage.completionTokens).toBe(12)
+    expect(steps).toBeGreaterThan(12 + 50)
+    expect(turns).toBeGreaterThan(12 + 50)
+  })
+
+  test('is refused alone where they take too long', async () => {
+    const { decoder } = setUp({ bias })
+    const [one, other] = await Promise.allSettled(
+      [costly({ maxTokens: 400 }), call({ maxTokens: 100 })].map((each) => collect(decoder.generate(each))),
+    )
+    expect(one).toMatchObject({ status: 'rejected', reason: { status: 400, code: 'grammar_too_complex' } })
+    expect(other).toMatchObject({ status: 'fulfilled', value: { reasons: ['length'] } })
+  })
+
+  test('is left where its caller leaves', async () => {
+    const { decoder, model } = setUp({ bias })
+    const leaving = new AbortController()
+    const one = collect(decoder.generate(costly({ signal: leaving.signal })))
+    while (model.steps.length < 4) await nextTurn()
+    leaving.abort()
+    await expect(one).rejects.toMatchObject({ name: 'AbortError' })
+    expect(model.openSequences).toBe(0)
   })
 })

@@ -1,4 +1,5 @@
 import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../contract/index.js'
+import { atOnce, type Slices } from '../platform/index.js'
 import type { Machine } from './automaton/machine.js'
 import { MASK_WORK, STEP_WORK } from './automaton/work.js'
 import type { SchemaError } from './schema-error.js'
@@ -177,9 +178,23 @@ class Constraint implements TokenConstraint {
   }
 
   mask(into: Uint32Array): void {
-    this.#masks.machine.allow(MASK_WORK)
-    if (this.#at.ended) into.fill(0)
-    else this.#masks.fill(into, this.#at.place, this.#at.budget - 1)
+    atOnce(this.maskInSlices(into))
+  }
+
+  /** What it may take is counted from its beginning to its end, whatever others take in between. */
+  *maskInSlices(into: Uint32Array): Slices<void> {
+    const { machine } = this.#masks
+    const { place, budget, ended } = this.#at
+    if (ended) {
+      into.fill(0)
+      return
+    }
+    machine.allow(MASK_WORK)
+    for (const work = this.#masks.fillInSlices(into, place, budget - 1); !work.next().done; ) {
+      const { left } = machine.work
+      yield
+      machine.allow(left)
+    }
   }
 
   accept(token: number): boolean {

@@ -1,9 +1,11 @@
-import { describe, expect, it, vi } from 'vitest'
-import type { GrammarSource } from '../contract/index.js'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { GrammarSource, TokenConstraint } from '../contract/index.js'
 import type { Slices } from '../platform/index.js'
 import { differenceInSlices } from './automata/sets.js'
 import { prepare } from './automaton/entry.js'
+import { Machine, MOST_STATES } from './automaton/machine.js'
 import { choiceOf, followedBy, type Rule, repeated } from './automaton/rule.js'
+import { MASK_WORK, SLICE_WORK, StepWork } from './automaton/work.js'
 import { compile } from './compile.js'
 import { Fuel } from './fuel.js'
 import { compileRegex, compileRegexInSlices } from './regex/regex.js'
@@ -16,7 +18,8 @@ import { Document, type Schema } from './schema/document.js'
 import { Values } from './schema/values.js'
 import type { SchemaError } from './schema-error.js'
 import { Vocabulary } from './structured.js'
-import { fromSourceInSlices, gbnf } from './texts.js'
+import { pick, randomness, smallWords, vocabularyOf } from './testing.test-helper.js'
+import { fromSource, fromSourceInSlices, gbnf } from './texts.js'
 import { layoutOf } from './values/format.js'
 
 const many = (count: number, line: (i: number) => string, join = '\n') =>
@@ -330,5 +333,102 @@ describe('rules by the thousand', () => {
   it('pay for the same characters once', () => {
     const steps = (of: (i: number) => string) => gbnf(`root ::= ${many(300, of, ' ')}`).steps
     expect(steps(() => '[a-z]')).toBeLessThan(steps((i) => `[${String.fromCharCode(0x100 + i)}]`) - 300)
+  })
+})
+
+describe('a mask of rules that are read in many ways', () => {
+  const parts = ['a', 'b', 'c', 'ab', 'bca']
+  const texts = [...new Set(parts.flatMap((a) => parts.flatMap((b) => parts.flatMap((c) => [a, a + b, a + b + c]))))]
+  const words = texts.map((text) => new TextEncoder().encode(text))
+  const vocabulary = new Vocabulary([...words, undefined], { eos: words.length })
+  const ROUNDS = 'root ::= r\nr ::= ((r | [a-c]) root+)*'
+  const NAMES = `root ::= r0\n${many(60, (i) => `r${i} ::= [a-c]+ r${(i * 7 + 1) % 60}? r${(i * 3 + 2) % 60}? | [a-c]`)}`
+
+  afterEach(() => void vi.restoreAllMocks())
+
+  /** The masks along a text; `pause` is called in each pause of one, of which none is made where it is absent. */
+  function along(source: string, pause?: (at: TokenConstraint) => void): Uint32Array[] {
+    const constraint = gbnf(source).start(vocabulary)
+    return ['a', 'ab', 'c', 'bca', 'b', 'abc', 'a', 'bcaa'].map((text) => {
+      const mask = new Uint32Array(vocabulary.words)
+      if (!pause) constraint.mask(mask)
+      else for (const work = constraint.maskInSlices!(mask); !work.next().done; ) pause(constraint)
+      expect(constraint.accept(texts.indexOf(text))).toBe(true)
+      return mask
+    })
+  }
+
+  it.each([ROUNDS, NAMES])('is the same whatever others make in its pauses: %s', (source) => {
+    const others = [compile({ enum: ['abc', 'b'] }), gbnf(NAMES)]
+    const pause = vi.fn((constraint: TokenConstraint) => {
+      const further = constraint.clone()
+      further.accept(texts.indexOf('a'))
+      for (const at of [...others.map((grammar) => grammar.start(vocabulary)), further]) {
+        at.mask(new Uint32Array(vocabulary.words))
+      }
+    })
+    expect(along(source, pause)).toEqual(along(source))
+    expect(pause.mock.calls.length).toBeGreaterThan(2)
+  })
+
+  it.each<GrammarSource>([
+    { gbnf: 'root ::= "a" root "a" | "b" root "b" | [cd\\x22 ]* "a"' },
+    { gbnf: 'root ::= .* "a" | [^b]{2,5}' },
+    { schema: { properties: { ab: { type: 'string' }, n: {} }, additionalProperties: { type: 'null' } } },
+    { schema: { type: 'object', minProperties: 2, propertyNames: { pattern: '^[abn]{1,3}$' } } },
+    { schema: { type: 'array', uniqueItems: true, minItems: 2, items: { enum: ['ab', 'ac', 1, 12] } } },
+    { schema: { anyOf: [{ enum: ['ab', 'ac', 'name'] }, { type: 'number' }, { type: 'string', maxLength: 4 }] } },
+  ])('is the same wherever it pauses, whatever is forgotten then: %j', (source) => {
+    const small = vocabularyOf(smallWords())
+    const random = randomness(7)
+    const [known, forgetful] = [fromSource(source).start(small), fromSource(source).start(small)]
+    let pauses = 0
+    for (let length = 0; length < 12 && !known.done; length++) {
+      if (length % 3 === 2) for (const each of [known, forgetful]) each.closing(known.shortest + 1)
+      const [whole, inSlices] = [new Uint32Array(small.words), new Uint32Array(small.words)]
+      known.mask(whole)
+      const tires = vi.spyOn(StepWork.prototype, 'tires').mockReturnValue(true)
+      for (const work = forgetful.maskInSlices!(inSlices); !work.next().done; pauses++) {
+        if (pauses % 40 !== 0) continue
+        const kept = vi.spyOn(Machine.prototype, 'kept', 'get').mockReturnValue(MOST_STATES + 1)
+        const further = forgetful.clone()
+        for (let token = pauses % 7; token < small.size; token += 7) if (further.accept(token)) break
+        further.mask(new Uint32Array(small.words))
+        kept.mockRestore()
+      }
+      tires.mockRestore()
+      expect(inSlices).toEqual(whole)
+      const token = pick(whole, small.size, random)
+      expect([known.accept(token), forgetful.accept(token)]).toEqual([true, true])
+    }
+    expect(pauses).toBeGreaterThan(12)
+  })
+
+  it('takes little between two pauses, and all its slices no more than one mask may', () => {
+    let [left, most] = [0, 0]
+    const { allow, spend } = StepWork.prototype
+    let slice = 0
+    vi.spyOn(StepWork.prototype, 'spend').mockImplementation(function (this: StepWork, steps) {
+      left -= steps
+      slice += steps
+      most = Math.max(most, slice)
+      spend.call(this, steps)
+    })
+    const allowed = vi.spyOn(StepWork.prototype, 'allow').mockImplementation(function (this: StepWork, steps) {
+      if (slice > SLICE_WORK) expect(steps).toBe(left)
+      left = steps
+      slice = 0
+      allow.call(this, steps)
+    })
+    along(ROUNDS, () => expect(slice).toBeGreaterThan(0))
+    expect(allowed).toHaveBeenCalledWith(MASK_WORK)
+    // A step is not left in its midst.
+    expect(most).toBeLessThan(3 * SLICE_WORK)
+  })
+
+  it('that has few readings is made at once', () => {
+    const pause = vi.fn()
+    along('root ::= [a-c] root | "a" | (root "b")+', pause)
+    expect(pause).not.toHaveBeenCalled()
   })
 })

@@ -1,5 +1,5 @@
 import type { Sampled, SampleSettings } from '../../contract/index.js'
-import { during } from '../../platform/index.js'
+import { atOnce, during, inStage, inTurns, type Slices } from '../../platform/index.js'
 import { type Drafted, type DraftRoom, FreePath, type OpenPath, type Path } from '../drafts/path.js'
 import { BetweenStretch, CallStretch } from './call-stretch.js'
 import { ChannelStretch } from './channel-stretch.js'
@@ -44,6 +44,11 @@ export class AnswerDecoder implements Lane, Writing {
   #stretch!: Stretch
   /** Tokens that no model was asked for have come since the last step. */
   #spliced = false
+  /** The mask of the next token, once it is made. */
+  #made: { readonly mask: Uint32Array | undefined } | undefined
+  #making = false
+  /** The last mask took more than a slice: the next one begins in a turn of its own. */
+  #slow = false
 
   constructor(plan: AnswerPlan, choice: number, sink: AnswerSink) {
     this.plan = plan
@@ -80,7 +85,7 @@ export class AnswerDecoder implements Lane, Writing {
   }
 
   get paused(): boolean {
-    return this.#sink.behind || this.#stretch.waits === true
+    return this.#sink.behind || this.#stretch.waits === true || this.#making
   }
 
   get foreseeable(): boolean {
@@ -97,8 +102,44 @@ export class AnswerDecoder implements Lane, Writing {
     return this.#segments[0]
   }
 
+  get made(): Uint32Array | undefined {
+    return this.#made?.mask
+  }
+
+  prepare(): boolean {
+    if (this.#made || this.#making) return !this.#making
+    const work = this.#nextMask()
+    if (!this.#slow) {
+      const { done, value } = work.next()
+      if (done) this.#made = { mask: value }
+      if (done) return true
+    }
+    const { id, signal, caller } = this.plan.call
+    this.#making = true
+    const settle = (error?: unknown) => {
+      this.#making = false
+      if (this.finished) return
+      if (error !== undefined) this.fail(error)
+      this.plan.wake()
+    }
+    inTurns(inStage('mask', id, this.#makeOn(work, this.#slow)), signal, caller).then(() => settle(), settle)
+    return false
+  }
+
+  /** `slow`: nothing of it is made. Whoever has left or failed meanwhile needs none. */
+  *#makeOn(work: Slices<Uint32Array | undefined>, slow: boolean): Slices<void> {
+    this.#slow = !slow
+    for (yield; !this.finished; yield) {
+      const { done, value } = work.next()
+      if (done) this.#made = { mask: value }
+      if (done) return
+      this.#slow = true
+    }
+  }
+
   settings(): SampleSettings {
-    return this.#settings(this.log.generated, this.#nextMask())
+    const mask = this.#made ? this.#made.mask : atOnce(this.#nextMask())
+    return this.#settings(this.log.generated, mask)
   }
 
   get guessable(): boolean {
@@ -247,6 +288,7 @@ export class AnswerDecoder implements Lane, Writing {
 
   /** Adds what is certain, until a token has to be drawn or the answer ends. */
   #advance(): void {
+    this.#made = undefined
     while (!this.finished) {
       const stretch = this.#stretch
       if (stretch.advance ? stretch.advance() : this.#isFull()) continue
@@ -260,9 +302,10 @@ export class AnswerDecoder implements Lane, Writing {
     return full
   }
 
-  #nextMask(): Uint32Array | undefined {
+  *#nextMask(): Slices<Uint32Array | undefined> {
     if (!this.#stretch.mask && !this.mustGoOn) return undefined
     this.#mask ??= new Mask(this.plan.vocabSize)
-    return this.#stretch.mask?.(this.#mask) ?? this.#mask.allBut([...this.plan.text.ends, ...this.stops])
+    const made = this.#stretch.mask?.(this.#mask) ?? this.#mask.allBut([...this.plan.text.ends, ...this.stops])
+    return made instanceof Uint32Array ? made : yield* made
   }
 }

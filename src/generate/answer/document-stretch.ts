@@ -1,4 +1,5 @@
 import type { Evidence, OutputGrammar, Sampled, SampleSettings } from '../../contract/index.js'
+import type { Slices } from '../../platform/index.js'
 import type { DraftRoom, OpenPath, Path } from '../drafts/path.js'
 import { DocumentEvidence } from '../evidence/evidence.js'
 import type { Mask } from './guided.js'
@@ -23,7 +24,7 @@ export class DocumentStretch extends GuidedStretch {
     this.#choosing = markers.mayOpen && markers.opening('').length > 0 && markers.shortest <= remaining
   }
 
-  override mask(mask: Mask): Uint32Array {
+  override mask(mask: Mask): Uint32Array | Slices<Uint32Array> {
     if (this.#certain.length > 0) return mask.only([this.#certain[0]!])
     const call = this.#choosing ? this.answer.markers.opening('').slice(0, 1) : []
     return mask.allowed(this.guided, this.answer.remaining, call)

@@ -1,4 +1,5 @@
 import { type OutputGrammar, type Sampled, V1Error } from '../../contract/index.js'
+import type { Slices } from '../../platform/index.js'
 import { foresee } from '../drafts/foresee.js'
 import { OpenValue } from '../drafts/open-value.js'
 import { type DraftRoom, GuidedPath, type OpenPath, type Path } from '../drafts/path.js'
@@ -29,7 +30,7 @@ export abstract class GuidedStretch implements Stretch {
   /** Shows bytes, of the token that was sampled or of none. */
   protected abstract show(bytes: Uint8Array, sampled?: Sampled): void
 
-  mask(mask: Mask): Uint32Array {
+  mask(mask: Mask): Uint32Array | Slices<Uint32Array> {
     return mask.allowed(this.guided, this.answer.remaining)
   }
 
@@ -75,6 +76,7 @@ export abstract class GuidedStretch implements Stretch {
       bytesOf: (token: number) => this.bytesOf(token),
       remaining,
       maskLength: Math.ceil(plan.vocabSize / 32),
+      made: this.answer.made,
     }
   }
 

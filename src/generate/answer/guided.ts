@@ -1,5 +1,6 @@
 import { type TokenConstraint, V1Error } from '../../contract/index.js'
 import { bytesOf, type ForcedRun, forcedTokens, GrammarError, narrow } from '../../grammar/index.js'
+import { atOnce, type Slices } from '../../platform/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 /** The tokens that may come next, in one buffer that is used again for every step. */
@@ -22,8 +23,9 @@ export class Mask {
   }
 
   /** What a grammar allows, and tokens beside it. */
-  allowed(guided: Guided, budget: number, beside: Iterable<number> = []): Uint32Array {
-    if (!guided.mask(this.#words, budget)) throw new V1Error(500, 'The grammar allows no token here.')
+  *allowed(guided: Guided, budget: number, beside: Iterable<number> = []): Slices<Uint32Array> {
+    const some = yield* guided.maskInSlices(this.#words, budget)
+    if (!some) throw new V1Error(500, 'The grammar allows no token here.')
     return this.#add(beside)
   }
 
@@ -92,15 +94,18 @@ export class Guided {
 
   /** False if no token may come next within `budget`, which only a wrong grammar or budget can bring about. */
   mask(into: Uint32Array, budget: number): boolean {
+    return atOnce(this.maskInSlices(into, budget))
+  }
+
+  /** The same; the grammar stays where it stands until it is done. */
+  *maskInSlices(into: Uint32Array, budget: number): Slices<boolean> {
     into.fill(0)
     const constraint = this.#constraint
-    const canEnd = bounded(() => {
-      if (!constraint.closing(budget)) return false
-      constraint.mask(into)
-      narrow(into, constraint.forced(), this.#next, this.#tokenizer)
-      return true
-    })
-    if (!canEnd) return false
+    if (!bounded(() => constraint.closing(budget))) return false
+    const work = constraint.maskInSlices?.(into)
+    if (work) while (!bounded(() => work.next()).done) yield
+    else bounded(() => constraint.mask(into))
+    bounded(() => narrow(into, constraint.forced(), this.#next, this.#tokenizer))
     for (let i = 0; i < into.length; i++) if (into[i] !== 0) return true
     return false
   }

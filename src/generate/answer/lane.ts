@@ -54,13 +54,15 @@ export interface Lane {
   readonly pieces?: LanePieces | undefined
   /** How many leading tokens are as they were when the scheduler last looked. */
   readonly kept: number
-  /** The reader is behind: no step should be spent on this answer now. */
+  /** The reader is behind, or its next mask is being made: no step should be spent on this answer now. */
   readonly paused: boolean
   readonly finished: boolean
   /** Whether the next settings can be known before the next token is: neither mask nor counts hang on it. */
   readonly foreseeable: boolean
   /** The most tokens that may still be sampled. */
   readonly remaining: number
+  /** Makes what `settings` needs; false: that takes long, and until it is made in turns of its own it is `paused`. */
+  prepare?(): boolean
   /** How to draw the next token. */
   settings(): SampleSettings
   /** It writes what may stand in its prompt: `foresee` may find how it goes on. */

@@ -1,4 +1,5 @@
 import type { Sampled, SampleSettings } from '../../contract/index.js'
+import type { Slices } from '../../platform/index.js'
 import type { DraftRoom, OpenPath, Path } from '../drafts/path.js'
 import type { Mask } from './guided.js'
 import type { AnswerOutput } from './output.js'
@@ -12,7 +13,7 @@ export interface Stretch {
   /** It is the one that is written from here on. Absent: nothing is to be done for that. */
   begin?(): void
   /** What may come next. Absent: anything, once the answer may end. */
-  mask?(mask: Mask): Uint32Array
+  mask?(mask: Mask): Uint32Array | Slices<Uint32Array>
   /** What the draw of the next token needs beside the settings of every answer. Absent: nothing. */
   settings?(mask: Uint32Array): Partial<SampleSettings>
   /** Adds what is certain, or ends; false: a token has to be drawn. Absent: nothing is ever certain. */
@@ -44,6 +45,8 @@ export interface Writing {
   readonly mustGoOn: boolean
   /** The one that the answer has had, or is in: no answer has two. */
   thought: Thought | undefined
+  /** The mask with which the next token is drawn, where it is there already. */
+  readonly made: Uint32Array | undefined
   /** The segment after this one. */
   readonly following: Segment | undefined
   /** Tokens in the model's place. */

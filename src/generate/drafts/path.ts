@@ -103,6 +103,10 @@ export class FreePath extends GrowingPath {
   }
 }
 
+/** Whether anything may come next, and it is known soon: what is only guessed keeps nobody waiting. */
+const isMade = (guided: Guided, mask: Uint32Array, budget: number): boolean =>
+  guided.maskInSlices(mask, budget).next().value === true
+
 /** Where a guided path begins. */
 export interface GuidedPlace {
   readonly guided: Guided
@@ -113,6 +117,8 @@ export interface GuidedPlace {
   readonly remaining: number
   /** In 32-bit words. */
   readonly maskLength: number
+  /** What may come first, where that is known. */
+  readonly made?: Uint32Array | undefined
 }
 
 /** Under a grammar: the tokens that a guess would append, the mask with which the next would be drawn. */
@@ -133,8 +139,9 @@ export class GuidedPath extends GrowingPath {
   /** Undefined: nothing may come. */
   static at(place: GuidedPlace, room: DraftRoom): GuidedPath | undefined {
     const guided = place.guided.clone()
+    if (place.made) return new GuidedPath(place, room, guided, place.made)
     const mask = new Uint32Array(place.maskLength)
-    return guided.mask(mask, place.remaining) ? new GuidedPath(place, room, guided, mask) : undefined
+    return isMade(guided, mask, place.remaining) ? new GuidedPath(place, room, guided, mask) : undefined
   }
 
   get mask(): Uint32Array {
@@ -161,7 +168,7 @@ export class GuidedPath extends GrowingPath {
 
   protected override goOn(appended: readonly number[]): boolean {
     const mask = new Uint32Array(this.#place.maskLength)
-    const may = this.guided.mask(mask, this.#left(appended))
+    const may = isMade(this.guided, mask, this.#left(appended))
     if (may) this.#mask = mask
     return may
   }

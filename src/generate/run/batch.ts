@@ -216,9 +216,25 @@ export function nextSettings(rows: readonly Row[]): SampleSettings[] | undefined
   return all.length === rows.length ? all : undefined
 }
 
+/** Whether who draws behind a row can say how; one whose mask takes long is left out until that is made. */
+export function isPrepared(row: Row): boolean {
+  const { lane } = row.slot
+  if (!draws(row) || !lane.prepare) return true
+  try {
+    return during('mask', lane.request ?? '', () => lane.prepare!())
+  } catch (error) {
+    lane.fail(error)
+    return false
+  }
+}
+
+/** Whether its next token is drawn behind a row. */
+const draws = (row: Row): boolean => !isScored(row) && held(row.slot) + row.count >= row.slot.lane.tokens.length
+
 function nextOf({ lane }: Slot): SampleSettings | undefined {
   try {
-    return during('mask', lane.request ?? '', () => lane.settings())
+    const settings = () => (lane.prepare?.() === false ? undefined : lane.settings())
+    return during('mask', lane.request ?? '', settings)
   } catch (error) {
     lane.fail(error)
     return undefined
@@ -237,7 +253,7 @@ export function inputOf(row: Row): StepInput | undefined {
     const sample = drafts.pop()!
     return { sequence, tokens, sample, ...(drafts.length > 0 && { drafts }) }
   }
-  if (from + count < lane.tokens.length) return { sequence, tokens }
+  if (!draws(row)) return { sequence, tokens }
   const sample = nextOf(slot)
   return sample && { sequence, tokens, sample }
 }

@@ -6,7 +6,7 @@ import type { DraftWriter, Guesser } from '../drafts/guesser.js'
 import type { DraftMode } from '../drafts/mode.js'
 import type { Drafted } from '../drafts/path.js'
 import { Ahead } from './ahead.js'
-import { compose, draftedInput, inputOf, nextSettings, type Row, stepsAhead, stepsToRead } from './batch.js'
+import { compose, draftedInput, inputOf, isPrepared, nextSettings, type Row, stepsAhead, stepsToRead } from './batch.js'
 import { isCacheFull, modelFailed, notNumbers, quietly } from './failure.js'
 import { Memory, serves } from './memory.js'
 import { callerOf, callOf, inLine, MAY_BE_PASSED, makeSlot, needsLittle, promptIsIn, type Slot, sync } from './slot.js'
@@ -112,7 +112,7 @@ export class Scheduler {
         for (const slot of this.#running) if (slot.lane.kept < slot.sequence!.length) sync(slot)
         this.#outgrow()
         this.#admit()
-        const rows = this.#fit(compose(this.#running, this.#model))
+        const rows = this.#fit(compose(this.#running, this.#model).filter(isPrepared))
         if (rows.length > 0) await this.#advance(rows)
         else if (this.idle) return
         else if (this.#running.every(({ lane }) => lane.paused)) {

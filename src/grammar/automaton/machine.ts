@@ -155,9 +155,9 @@ export class Machine {
     this.start = this.#state([this.#bottom.push(first)])
   }
 
-  /** Begins a call, which may take so much. */
+  /** Begins a call, which may take so much, or goes on with it. */
   allow(work: number): void {
-    if (this.#limited) this.work.allow(work)
+    this.work.allow(this.#limited ? work : Infinity)
   }
 
   step(state: State, byte: number): State {

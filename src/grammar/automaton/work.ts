@@ -4,11 +4,17 @@ import { GrammarError } from '../grammar-error.js'
 export const STEP_WORK = 50_000
 /** Of all tokens that may follow a place. */
 export const MASK_WORK = 250_000
+/** From one pause to the next: a few milliseconds. */
+export const SLICE_WORK = 3000
+/** Steps that a trie is walked down, most of them known, which take as long as one of these. */
+const LOOKS = 8
 
 /** What a call may take of an automaton, in stacks and rules looked at: counted, so that it ends alike on every device. */
 export class StepWork {
   #left = Infinity
   #spent = 0
+  #rested = 0
+  #looks = 0
   /** The rule that was entered last, by its name. */
   rule: string | undefined
 
@@ -17,9 +23,22 @@ export class StepWork {
     return this.#spent
   }
 
-  /** Begins a call. */
+  /** What a call may still take. */
+  get left(): number {
+    return this.#left
+  }
+
+  /** Begins a call, or goes on with it after a pause. */
   allow(most: number): void {
     this.#left = most
+    this.#rested = this.#spent
+    this.#looks = 0
+  }
+
+  /** Whether it is time to pause, asked after each step of a walk: others may be waiting. */
+  tires(): boolean {
+    this.#looks++
+    return this.#spent - this.#rested + this.#looks / LOOKS > SLICE_WORK
   }
 
   spend(steps: number): void {

@@ -47,6 +47,20 @@ export class Found {
     this.without = undefined
   }
 
+  /** Puts back what was found so far when it is called: others find something meanwhile. */
+  leave(): () => void {
+    const { longest, unsure, without } = this
+    const [mask, count] = [this.#mask, this.#count]
+    const [own, list] = [this.#own.slice(), this.#list.slice(0, count)]
+    return () => {
+      this.#mask = mask
+      this.#count = count
+      this.#own.set(own)
+      this.#list.set(list)
+      Object.assign(this, { longest, unsure, without })
+    }
+  }
+
   /** What was found since; the mask was empty before. */
   tokens(): Tokens {
     const few = this.#count <= this.#list.length

@@ -1,4 +1,4 @@
-import { getOrMake } from '../../platform/index.js'
+import { atOnce, type Slices } from '../../platform/index.js'
 import type { CharacterFrame, StringPlace } from '../automaton/characters.js'
 import type { ItemFrame } from '../automaton/distinct.js'
 import { type Bytes, type Cell, Cells, type Frame, IN_STRING, LIKE_USED } from '../automaton/frame.js'
@@ -70,24 +70,29 @@ export class Masks {
 
   /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice. */
   fill(into: Uint32Array, place: TextPlace, budget: number): void {
+    atOnce(this.fillInSlices(into, place, budget))
+  }
+
+  /** The same; pauses where many stacks or tokens have been looked at. */
+  *fillInSlices(into: Uint32Array, place: TextPlace, budget: number): Slices<void> {
     const { accepting } = place.state
     const alike: number[] = []
     const all = place.state.cells
     const cells = place.items === undefined ? all : all.flatMap((cell) => this.#heldApart(cell, alike))
     let anew = true
     for (const cell of cells) {
-      if (((cell.frame?.traits ?? 0) & IN_STRING) !== 0) this.#fillString(into, cell, place, budget, anew)
+      if (((cell.frame?.traits ?? 0) & IN_STRING) !== 0) yield* this.#fillString(into, cell, place, budget, anew)
       else {
         if (anew) into.fill(0)
-        const memo = this.#memos.get(cell) ?? this.#learn(cell)
-        this.#add(into, memo, place, budget, () => this.#walk(cell, budget))
+        const memo = this.#memos.get(cell) ?? (yield* this.#learn(cell))
+        yield* this.#add(into, memo, place, budget, () => this.#walk(cell, budget))
       }
       anew = false
     }
     if (anew) into.fill(0)
     if (this.machine.tokens.length > 0) this.#fillTokens(into, place.state, budget)
     for (const token of alike) into[token >> 5]! &= ~(1 << (token & 31))
-    if (alike.length > 0) this.#decide(into, place, alike, budget)
+    if (alike.length > 0) yield* this.#decide(into, place, alike, budget)
     if (accepting) for (const token of this.vocabulary.eos) into[token >> 5]! |= 1 << (token & 31)
   }
 
@@ -99,7 +104,7 @@ export class Masks {
     return frame.apart(cell.below!)
   }
 
-  #fillString(into: Uint32Array, cell: Cell, place: TextPlace, budget: number, anew: boolean): void {
+  *#fillString(into: Uint32Array, cell: Cell, place: TextPlace, budget: number, anew: boolean): Slices<void> {
     const frame = cell.frame as StringPlace
     const below = cell.below!
     const { base } = frame
@@ -107,27 +112,27 @@ export class Masks {
     const strings = inText && !base.home.text.sparse ? this.#strings : this.#own
     strings.fill(into, frame, { below, budget, costs: this.costs }, anew)
     if (!inText) {
-      const memo = this.#memos.get(cell) ?? this.#learn(cell)
-      this.#add(into, memo, place, budget, () => this.#walk(cell, budget))
+      const memo = this.#memos.get(cell) ?? (yield* this.#learn(cell))
+      yield* this.#add(into, memo, place, budget, () => this.#walk(cell, budget))
       return
     }
     const closers = strings.closers(frame)
     if (closers.closers.length === 0) return
-    const memo = this.#memoBehind(cell, closers)
-    this.#add(into, memo, place, budget, () => this.#close(cell, closers, budget))
-  }
-
-  #memoBehind(cell: Cell, closers: CloserList): Memo {
     const key = `${cell.below!.id},${closers.id}`
-    return getOrMake(this.#behind, key, () => this.#learned(() => this.#close(cell, closers, Infinity)))
+    let memo = this.#behind.get(key)
+    if (memo === undefined) {
+      memo = yield* this.#learned(this.#close(cell, closers, Infinity))
+      this.#behind.set(key, memo)
+    }
+    yield* this.#add(into, memo, place, budget, () => this.#close(cell, closers, budget))
   }
 
   /** A key closes as any other, but for those that are taken. */
-  #closeKey(cell: Cell, budget: number): void {
+  *#closeKey(cell: Cell, budget: number): Slices<void> {
     const frame = cell.frame as StringPlace
     const besides = frame instanceof ExtraKeyFrame ? frame.besides : undefined
     if (besides === undefined) {
-      this.#close(cell, this.#own.closers(frame), budget)
+      yield* this.#close(cell, this.#own.closers(frame), budget)
       return
     }
     const { quoted } = this.vocabulary
@@ -140,36 +145,38 @@ export class Masks {
       for (let i = quoted.from[node]!; i < end; i++) without.add(quoted.tokens[i]!)
     }
     this.#found.without = without
-    this.#close(cell.below!.push(besides.frame), this.#own.closers(besides.frame), budget)
+    yield* this.#close(cell.below!.push(besides.frame), this.#own.closers(besides.frame), budget)
     this.#found.without = undefined
     for (const { bytes, node, end } of taken) {
       const place = walked(frame, bytes.slice(0, -1))
       const closers = [{ frame: place, trie: quoted, nodes: [node], ends: [end] }]
-      if (place?.closes) this.#close(cell, { closers }, budget)
+      if (place?.closes) yield* this.#close(cell, { closers }, budget)
     }
   }
 
   /** Walks what stands behind the closing quote. */
-  #close(cell: Cell, { closers }: Pick<CloserList, 'closers'>, budget: number): void {
+  *#close(cell: Cell, { closers }: Pick<CloserList, 'closers'>, budget: number): Slices<void> {
     for (const { frame, trie, nodes, ends } of closers) {
       const out = new Cells()
       const closed = frame ?? (cell.frame as StringPlace).base
       closed.close(cell.below!, out)
       const state = this.machine.among(out)
-      for (let i = 0; i < nodes.length; i++) this.#states.enter(trie, nodes[i]!, ends[i]!, state, budget)
+      for (let i = 0; i < nodes.length; i++) {
+        yield* this.#states.enter(trie, nodes[i]!, ends[i]!, state, budget)
+      }
     }
   }
 
-  #add(into: Uint32Array, memo: Memo, place: TextPlace, budget: number, narrow: () => void): void {
+  *#add(into: Uint32Array, memo: Memo, place: TextPlace, budget: number, narrow: () => Slices<void>): Slices<void> {
     let { unsure } = memo
     if (memo.longest <= budget) setTokens(into, memo.tokens)
     else {
       // With a budget that restricts: nothing to be kept.
       this.#found.begin(into)
-      narrow()
+      yield* narrow()
       unsure = this.#found.unsure
     }
-    if (unsure.length > 0) this.#decide(into, place, unsure, budget)
+    if (unsure.length > 0) yield* this.#decide(into, place, unsure, budget)
   }
 
   /** Those that stand for no text. */
@@ -182,32 +189,33 @@ export class Masks {
     })
   }
 
-  #learn(cell: Cell): Memo {
-    const memo = this.#learned(() => this.#walk(cell, Infinity))
+  *#learn(cell: Cell): Slices<Memo> {
+    const memo = yield* this.#learned(this.#walk(cell, Infinity))
     this.#memos.set(cell, memo)
     return memo
   }
 
-  #learned(walk: () => void): Memo {
+  *#learned(walk: Slices<void>): Slices<Memo> {
     this.#found.clear()
-    walk()
+    yield* walk
     const { unsure, longest } = this.#found
     return { tokens: this.#found.tokens(), unsure, longest }
   }
 
-  #walk(cell: Cell, budget: number): void {
+  *#walk(cell: Cell, budget: number): Slices<void> {
     if (cell.frame === undefined) return
     if ((cell.frame.traits & IN_STRING) !== 0) {
-      this.#closeKey(cell, budget)
+      yield* this.#closeKey(cell, budget)
       return
     }
     const state = this.machine.alone(cell)
-    for (const trie of this.vocabulary.tries) this.#states.start(trie, state, budget)
+    for (const trie of this.vocabulary.tries) yield* this.#states.start(trie, state, budget)
   }
 
   /** Tries them with the whole text at hand. */
-  #decide(into: Uint32Array, place: TextPlace, tokens: readonly number[], budget: number): void {
+  *#decide(into: Uint32Array, place: TextPlace, tokens: readonly number[], budget: number): Slices<void> {
     for (const token of tokens) {
+      if (this.machine.work.tires()) yield
       const next = this.after(place, token)
       if (next !== undefined && this.affordable(next.state, budget)) into[token >> 5]! |= 1 << (token & 31)
     }

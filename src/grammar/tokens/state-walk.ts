@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import { KIND } from '../automata/kinds.js'
 import type { Passing } from '../automaton/content.js'
 import { type Cell, FREE_TEXT, type Frame } from '../automaton/frame.js'
@@ -14,12 +15,19 @@ function loopOf({ cells }: State): Cell | undefined {
   return cells.find(({ frame }) => frame !== undefined && (frame.traits & FREE_TEXT) !== 0)
 }
 
-/** Walks a trie and the automaton together. */
+/**
+ * Walks a trie and the automaton together. Tokens are come to in the order of the trie's list, so a walk that pauses is
+ * gone on with from a place of that list, whatever of the automaton has been forgotten meanwhile.
+ */
 export class StateWalk {
   readonly #machine: Machine
   readonly #costs: TokenCosts
   readonly #found: Found
   #budget = Infinity
+  /** Tokens before this place of the list have been walked. */
+  #from = 0
+  /** Those from this one on are for later. */
+  #to = 0
 
   constructor(machine: Machine, costs: TokenCosts, found: Found) {
     this.#machine = machine
@@ -28,15 +36,29 @@ export class StateWalk {
   }
 
   /** Finds the tokens that may follow a state, if after them `budget` tokens still suffice. */
-  start(trie: Trie, state: State, budget: number): void {
-    this.#budget = budget
-    this.#visit(trie, 0, trie.tokens.length, state)
+  start(trie: Trie, state: State, budget: number): Slices<void> {
+    return this.#inSlices(trie, 0, trie.tokens.length, budget, () => {
+      this.#visit(trie, 0, trie.tokens.length, state)
+    })
   }
 
   /** The same below a node that has led to this state; `to` is where its tokens end. */
-  enter(trie: Trie, node: number, to: number, state: State, budget: number): void {
-    this.#budget = budget
-    this.#arrive(trie, node, to, state)
+  enter(trie: Trie, node: number, to: number, state: State, budget: number): Slices<void> {
+    return this.#inSlices(trie, node, to, budget, () => this.#arrive(trie, node, to, state))
+  }
+
+  *#inSlices(trie: Trie, node: number, to: number, budget: number, walk: () => void): Slices<void> {
+    for (let next = trie.from[node]!; ; ) {
+      this.#budget = budget
+      this.#from = next
+      this.#to = to
+      walk()
+      next = this.#to
+      if (next === to) return
+      const goOn = this.#found.leave()
+      yield
+      goOn()
+    }
   }
 
   #visit(trie: Trie, node: number, to: number, state: State): void {
@@ -76,7 +98,7 @@ export class StateWalk {
       const end = child + 1 < last ? from[child + 1]! : to
       const all = KIND[bytes[child]!]! | kinds[child]!
       if ((all & leaving) !== 0 || heights[child]! > room) this.#step(trie, child, end, state, bytes[child]!)
-      else {
+      else if (this.#isDue(from[child]!)) {
         this.#found.add(tokens, from[child]!, end)
         this.#found.longest = Math.max(this.#found.longest, loop.length + MOST_CUT)
       }
@@ -84,19 +106,26 @@ export class StateWalk {
   }
 
   #step(trie: Trie, child: number, to: number, state: State, byte: number): void {
+    if (to <= this.#from || trie.from[child]! >= this.#to) return
     const next = this.#machine.step(state, byte)
     if (next !== this.#machine.dead) this.#arrive(trie, child, to, next)
+    if (this.#machine.work.tires() && to < this.#to) this.#to = to
+  }
+
+  /** Whether the token at this place of the list is for this slice. */
+  #isDue(place: number): boolean {
+    return place >= this.#from && place < this.#to
   }
 
   #arrive(trie: Trie, node: number, to: number, state: State): void {
     const { first, from, tokens } = trie
     const own = from[node]!
     if (state.uncertain) {
-      this.#found.doubt(tokens, own, to)
+      if (this.#isDue(own)) this.#found.doubt(tokens, own, to)
       return
     }
     const below = first[node] === first[node + 1] ? to : from[first[node]!]!
-    if (own < below) {
+    if (own < below && this.#isDue(own)) {
       if (this.#affordable(state)) {
         this.#found.add(tokens, own, below)
         if (state.length > this.#found.longest) this.#found.longest = state.length
