@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest'
+import { UsedKeys } from './automaton/used-keys.js'
 import { compile, Vocabulary } from './structured.js'
 import { pick, randomness, smallWords } from './testing.test-helper.js'
 import { CheapestFirst } from './values/cheapest-first.js'
@@ -38,4 +39,18 @@ it('that an object has many members is no reason to look for each of their names
   // Twice as many members, each of which may look through as many names: four times, and what chance adds.
   expect(many.places).toBeLessThan(8 * few.places)
   expect(many.places).toBeLessThan(80 * 80 * 64)
+})
+
+it('nor is it one to plan behind each of the names that may come first', () => {
+  const words = smallWords()
+  const vocabulary = new Vocabulary(words.tokens, { eos: words.eos })
+  const taken = vi.spyOn(UsedKeys.prototype, 'with')
+  const schema = { type: 'object', additionalProperties: { type: 'boolean' }, minProperties: 290 }
+  const constraint = compile(schema).start(vocabulary)
+  constraint.forced()
+  constraint.mask(new Uint32Array(vocabulary.words))
+  const { length } = taken.mock.calls
+  taken.mockRestore()
+  expect(length).toBeGreaterThan(0)
+  expect(length).toBeLessThan(290 / 4)
 })

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import { freshKeys } from '../values/fresh-keys.js'
 import { keyValue } from '../values/object-plan.js'
 import type { Value } from '../values/value.js'
@@ -32,17 +33,13 @@ function wayOf(state: MembersPlace, similar: SimilarKeys, bytes: Bytes): KeyWay 
   return wayThrough(state, bytes.slice(similar.depth), value, state.afterExtra(bit))
 }
 
-/** By those that may still become a key with which the plan goes on, in its order, then by the cheapest of all others. */
+/** By the first that may still become a key with which the plan goes on, then by the cheapest of all others. */
 function freeWays(state: MembersPlace, from: number, similar: SimilarKeys): KeyWay[] {
   const { planned } = state
   const { keys, names, program } = state.home
   const { texts, depth } = similar
-  const ways = planned
-    .filter((bytes) => texts.includes(bytes))
-    .map((bytes) => {
-      const key = fromKeyBytes(bytes)
-      return wayThrough(state, bytes.slice(depth), keyValue(keys, key)!, state.behindKey(key), true)
-    })
+  const bytes = planned.find((each) => texts.includes(each))
+  const ways = bytes === undefined ? [] : [plannedWay(state, bytes, depth)]
   const fresh = (text: string) => !similar.goOnAs(keyBytes(text))
   const behind = (value: Value) => program.layout.inside(value.length)
   const text = similar.none
@@ -51,7 +48,23 @@ function freeWays(state: MembersPlace, from: number, similar: SimilarKeys): KeyW
   if (text === undefined) return ways
   let at = from
   for (const char of text) at = keys.text.next(at, char.codePointAt(0)!)
-  return [...ways, wayThrough(state, keyBytes(text), keys.value(at)!, state.behindKey(undefined), planned.length > 0)]
+  ways.push(wayThrough(state, keyBytes(text), keys.value(at)!, state.behindKey(undefined), planned.length > 0))
+  return ways
+}
+
+const weights = new WeakMap<MembersPlace, number>()
+
+/**
+ * Whichever of the plan's keys comes first, the others and the next cheapest one follow: the objects by them all weigh the
+ * same, so that of hundreds of keys only one is followed to know it.
+ */
+function plannedWay(state: MembersPlace, bytes: Bytes, depth: number): KeyWay {
+  const through = (whole: Bytes, from: number) => {
+    const key = fromKeyBytes(whole)
+    return wayThrough(state, whole.slice(from), keyValue(state.home.keys, key)!, state.behindKey(key), true)
+  }
+  const weight = getOrMake(weights, state, () => through(state.planned[0]!, 0).weight) - depth
+  return { weight, first: codePointAt(bytes, depth), spell: () => through(bytes, depth).spell() }
 }
 
 /** `loose`: what stands behind this key will not know it at once, and may then plan with others. */
