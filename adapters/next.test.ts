@@ -84,7 +84,11 @@ describe('route handlers for Next', () => {
 describe('withLocalV1', () => {
   test('adds to a configuration and changes nothing in it', async () => {
     const own = { source: '/a', headers: [{ key: 'x-own', value: '1' }] }
-    const config = { reactStrictMode: true, serverExternalPackages: ['sharp', 'webgpu'], headers: async () => [own] }
+    const config = {
+      reactStrictMode: true,
+      serverExternalPackages: ['sharp', 'webgpu'],
+      headers: (): (typeof own)[] | Promise<(typeof own)[]> => [own],
+    }
     const made = withLocalV1(config)
     expect(made).toMatchObject({ reactStrictMode: true })
     expect(made.serverExternalPackages).toEqual(['sharp', 'webgpu', 'local-v1-nano', '@mlc-ai/web-llm'])

@@ -76,10 +76,12 @@ interface Header {
   readonly value: string
 }
 
+type HeaderRule = { source: string; headers: Header[] }
+
 /** The part of Next's configuration that is used here. */
 export interface NextConfigPart {
   serverExternalPackages?: string[]
-  headers?: () => Promise<{ source: string; headers: Header[] }[]>
+  headers?: () => HeaderRule[] | Promise<HeaderRule[]>
   outputFileTracingIncludes?: Record<string, string[]>
 }
 
