@@ -29,12 +29,12 @@ const LIMITS: Readonly<Record<string, number>> = {
   '.': 201_000,
   './browser': 565_000,
   // What points at values, and the readers of numbers and dates.
-  './core': 488_000,
-  './webgpu': 488_000,
-  './webllm': 230_000,
-  './webllm/worker': 237_500,
-  './llama-cpp': 253_500,
-  './structured': 108_000,
+  './core': 489_000,
+  './webgpu': 489_000,
+  './webllm': 231_000,
+  './webllm/worker': 238_500,
+  './llama-cpp': 254_500,
+  './structured': 108_800,
   './messages': 20_300,
   './ollama': 26_700,
   './service-worker': 11_000,
@@ -186,7 +186,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 93_500],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 94_500],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2600],
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_604_000)
+    expect(packed.size).toBeLessThan(1_610_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
