@@ -8,13 +8,13 @@ import { openRepository } from '../../src/models/files/open.js'
 import { loadCore } from '../../src/models/load.js'
 import { type Side, type SideOptions, text } from './side.js'
 
-/** With the kernels that were asked for, and no others: where those of 256 bits are not used, its name says so. */
 interface OurDevice {
   readonly threads: number
   readonly revectorize: boolean
   readonly byteProducts?: ByteProducts
 }
 
+/** With the kernels that were asked for, and no others: where those of 256 bits are not used, its name says so. */
 export async function openOurs(options: OurDevice): Promise<Device> {
   const device = await openCpuDevice(options)
   const { name } = device.info

@@ -60,13 +60,13 @@ export class CpuMatrix extends Tensor implements Matrix {
   readonly #fillings: readonly Filling[]
   #filled = 0
 
-  /** `meet`: as what bands of a kind are multiplied. */
+  /** `kernelsOf`: as what bands of a kind are multiplied. */
   constructor(
     device: DeviceMemory,
     packer: Packer,
     bands: readonly MatrixShape[],
     exact: boolean,
-    meet: (kind: WeightKind) => MultipliedAs,
+    kernelsOf: (kind: WeightKind) => MultipliedAs,
   ) {
     super(
       device,
@@ -88,7 +88,7 @@ export class CpuMatrix extends Tensor implements Matrix {
       first += rows
       return placed
     })
-    const as = this.bands.map(({ kind }) => meet(kind))
+    const as = this.bands.map(({ kind }) => kernelsOf(kind))
     const multiplied = (length: keyof MultipliedAs, rows: number) =>
       this.bands.map((band, i) => {
         const kind = as[i]![length]

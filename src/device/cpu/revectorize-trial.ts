@@ -8,14 +8,14 @@ import { gate } from '../operations/gate/index.js'
 import { matmul } from '../operations/matmul/index.js'
 import { rope } from '../operations/rope/index.js'
 import { CONTROL } from './abi.js'
-import { blockKind, PAIRS } from './block-kinds.js'
-import { BYTE_PRODUCTS } from './byte-products.js'
+import { blockKind } from './block-kinds.js'
+import { BYTE_PRODUCTS, multipliedOn } from './byte-products.js'
 import { assembleDevice, type DeviceParts, deviceMemory } from './device.js'
 import type { DeviceMemory } from './memory.js'
 import { compileRevectorized } from './revectorize.js'
 import { gatherTeam } from './team.js'
 import { FIRST_SETTLED, SETTLED, TRIAL_ROWS, type TrialHost, timesOf, WORTH } from './turns.js'
-import { instantiate, type Kernels, type KernelVariant } from './wasm.js'
+import { instantiate, type Kernels, type KernelVariant, multipliesWholeBytes } from './wasm.js'
 
 /** Four rows of activations together, and one that is left; rows of a matrix, two groups and a rest; columns. */
 const [TOKENS, ROWS, COLUMNS] = [5, 20, 512]
@@ -119,19 +119,18 @@ function areSameBits(one: readonly Float32Array[], other: readonly Float32Array[
 
 /**
  * How many times as quick other kernels multiply several rows, as those of a prompt; 0 if one row takes them longer.
- * Each by whichever way is its quickest.
+ * Both in the way of this machine.
  */
 function gainOf(host: TrialHost, other: TrialHost['kernels']): number {
-  const kind = blockKind('q4_0')
-  // Plain SIMD has one way.
-  const ways = host.variant === 'simd' ? [kind] : [kind, kind + PAIRS]
-  const products = [host.kernels, other].flatMap((kernels) => ways.map((kind) => ({ kind, kernels })))
-  const ratio = (tokens: number, settled: number) => {
-    const times = timesOf(host, tokens, products, settled)
-    return Math.min(...times.slice(0, ways.length)) / Math.min(...times.slice(ways.length))
+  const machine = { variant: host.variant, wholeBytes: multipliesWholeBytes() }
+  const multiplied = multipliedOn(machine, blockKind('q4_0'))
+  const ratio = (length: keyof typeof TRIAL_ROWS, settled: number) => {
+    const products = [host.kernels, other].map((kernels) => ({ kind: multiplied[length], kernels }))
+    const [usual, anew] = timesOf(host, TRIAL_ROWS[length], products, settled)
+    return usual! / anew!
   }
-  const several = ratio(TRIAL_ROWS.many, FIRST_SETTLED)
-  return ratio(TRIAL_ROWS.few, SETTLED) < WORTH ? 0 : several
+  const several = ratio('many', FIRST_SETTLED)
+  return ratio('few', SETTLED) < WORTH ? 0 : several
 }
 
 export interface Build {

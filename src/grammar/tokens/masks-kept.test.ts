@@ -34,7 +34,7 @@ function placeAfter({ machine }: Masks, text: string): TextPlace {
 function fill(masks: Masks, text: string, budget = Number.POSITIVE_INFINITY): number[] {
   // Whatever stood there.
   const mask = new Uint32Array(masks.vocabulary.words).fill(0xffffffff)
-  masks.fill(mask, placeAfter(masks, text), budget)
+  atOnce(masks.fillInSlices(mask, placeAfter(masks, text), budget))
   return allowed(mask, masks.vocabulary.size)
 }
 /** Walks over states: of what stands outside of strings. */
@@ -112,7 +112,7 @@ describe('what is learned of a mask', () => {
       const place = placeAfter(masks, text)
       const mask = new Uint32Array(masks.vocabulary.words)
       const step = vi.spyOn(Machine.prototype, 'step')
-      masks.fill(mask, place, Number.POSITIVE_INFINITY)
+      atOnce(masks.fillInSlices(mask, place, Number.POSITIVE_INFINITY))
       // Of the few tokens with which it stays like that one.
       expect(step.mock.calls.length).toBeLessThan(masks.vocabulary.size / 8)
       step.mockRestore()
@@ -227,7 +227,8 @@ describe('a mask', () => {
   it('is empty where no text leads', () => {
     const masks = masksOf({})
     const mask = new Uint32Array(masks.vocabulary.words).fill(0xffffffff)
-    masks.fill(mask, { ...startPlace(masks.machine), state: masks.machine.dead }, Number.POSITIVE_INFINITY)
+    const dead = { ...startPlace(masks.machine), state: masks.machine.dead }
+    atOnce(masks.fillInSlices(mask, dead, Number.POSITIVE_INFINITY))
     expect(allowed(mask, masks.vocabulary.size)).toEqual([])
   })
 

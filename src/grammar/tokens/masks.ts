@@ -1,4 +1,4 @@
-import { atOnce, type Slices } from '../../platform/index.js'
+import type { Slices } from '../../platform/index.js'
 import type { CharacterFrame, StringPlace } from '../automaton/characters.js'
 import type { ItemFrame } from '../automaton/distinct.js'
 import { type Bytes, type Cell, Cells, type Frame, IN_STRING, LIKE_USED } from '../automaton/frame.js'
@@ -68,12 +68,7 @@ export class Masks {
     return this.#memos.bytes + this.#behind.bytes + this.#own.bytes + this.costs.bytes
   }
 
-  /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice. */
-  fill(into: Uint32Array, place: TextPlace, budget: number): void {
-    atOnce(this.fillInSlices(into, place, budget))
-  }
-
-  /** The same; pauses where many stacks or tokens have been looked at. */
+  /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice; pauses after much work. */
   *fillInSlices(into: Uint32Array, place: TextPlace, budget: number): Slices<void> {
     const { accepting } = place.state
     const alike: number[] = []
