@@ -262,6 +262,8 @@ function slice<T>(work: Slices<T>, caller: string, begins: boolean): IteratorRes
 }
 
 function makeLater(): (go: () => void) => void {
+  // A Cloudflare Worker forgets a call or a message with the request that began it; others would wait for it for ever.
+  if (globalThis.navigator?.userAgent === 'Cloudflare-Workers') return queueMicrotask
   const immediate = (globalThis as { setImmediate?: (callback: () => void) => unknown }).setImmediate
   if (immediate !== undefined) return immediate
   // A browser's timers wait four milliseconds; a message does not.

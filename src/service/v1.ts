@@ -197,6 +197,7 @@ export interface V1 {
  * ```
  */
 export function createV1(options: V1Options): V1 {
+  expectRequest()
   const { engine, usage = memoryUsage() } = expectEngine(options)
   const base = basePathOf(options.basePath ?? '/v1')
   const log = options.log ?? logFaults
@@ -285,6 +286,20 @@ async function openLedger({ ledger, log }: Service): Promise<void> {
     await ledger.open?.()
   } catch (error) {
     log({ type: 'fault', message: 'The usage of requests cannot be stored.', error })
+  }
+}
+
+/**
+ * A Cloudflare Worker ends what a request has open with it, also where others wait for that. Outside of requests it gives
+ * no random numbers, which every other runtime does.
+ */
+function expectRequest(): void {
+  try {
+    crypto.getRandomValues(new Uint8Array(1))
+  } catch (cause) {
+    const message =
+      'createV1: in a Cloudflare Worker, call it inside fetch, with each request; requests cannot share it.'
+    throw new TypeError(message, { cause })
   }
 }
 

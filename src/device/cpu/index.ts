@@ -114,7 +114,8 @@ async function compiled(given: KernelVariant | undefined, shared: boolean): Prom
     return { variant, module: await compileKernels(variant, shared) }
   } catch (cause) {
     const message =
-      "WebAssembly, which the CPU device needs, is forbidden here: a Content-Security-Policy must allow 'wasm-unsafe-eval'."
+      "WebAssembly, which the CPU device needs, is forbidden here. In a page, the Content-Security-Policy must allow 'wasm-unsafe-eval'. " +
+      'Edge runtimes, such as Cloudflare Workers, run no models: there use local-v1/upstream.'
     // A page keeps its policy.
     throw new V1Error(503, message, { code: 'no_device', headers: { 'x-should-retry': 'false' }, cause })
   }
