@@ -75,6 +75,39 @@ describe('route handlers for Next', () => {
     expect((await handlers.POST(requestTo('/chat/completions', chat('body'), 'app.example'))).status).toBe(200)
   })
 
+  /** Next calls a handler so; what it is told of the path is decoded. */
+  type Called = (request: Request, context: { params: Promise<object> }) => Promise<Response>
+
+  test('answer below their own path what a rewrite has led to them', async () => {
+    const { handlers } = routes()
+    const rewritten = (handler: unknown, address: string, segments: string[], init?: RequestInit) =>
+      (handler as Called)(new Request(`http://localhost:3000${address}`, init), {
+        params: Promise.resolve({ tenant: 'one', path: segments }),
+      })
+    const chatted = await rewritten(handlers.POST, '/v1/chat/completions', ['chat', 'completions'], chat('by proxy.ts'))
+    expect(await chatted.json()).toMatchObject({ choices: [{ message: { content: 'by proxy.ts' } }] })
+    const model = await rewritten(handlers.GET, '/docs/v1/models/test%2Fecho', ['models', 'test/echo'])
+    expect(await model.json()).toMatchObject({ id: 'test/echo' })
+    const usage = await rewritten(handlers.GET, '/v1/organization/usage/completions?start_time=x', [
+      'organization',
+      'usage',
+      'completions',
+    ])
+    expect(await usage.json()).toMatchObject({ error: { param: 'start_time' } })
+  })
+
+  test('say what to do where the route has the edge runtime', async () => {
+    vi.stubGlobal('EdgeRuntime', 'edge-runtime')
+    const { handlers, created } = routes()
+    const refused = await handlers.POST(requestTo('/chat/completions', chat('hello')))
+    vi.unstubAllGlobals()
+    expect(refused.status).toBe(503)
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'no_device', message: expect.stringContaining("remove runtime = 'edge'") },
+    })
+    expect(created).not.toHaveBeenCalled()
+  })
+
   test('say what is missing', () => {
     // @ts-expect-error: JavaScript is told too
     expect(() => next(createV1({ engine: scenarioEngine(scenario), keys: 'none' }))).toThrow('a function')

@@ -1,3 +1,4 @@
+import { V1Error } from '../src/contract/errors.js'
 import type { ConnectionInfo, V1 } from '../src/index.js'
 
 /** A route handler with the type that `next build` requires. */
@@ -48,18 +49,41 @@ export function next(basePath: string, create: (basePath: string) => V1): RouteH
     void there?.v1.close()
     return v1
   }
-  const handler: RouteHandler = (request) => {
-    return service().fetch(asAddressed(request), process.env.NODE_ENV === 'development' ? HERE : undefined)
+  const handler = async (request: Request, context?: Context): Promise<Response> => {
+    if ('EdgeRuntime' in globalThis) return refuseEdge()
+    const v1 = service()
+    const path = v1.match(request) ? undefined : await pathBelow(v1.basePath, context)
+    return v1.fetch(asAddressed(request, path), process.env.NODE_ENV === 'development' ? HERE : undefined)
   }
   return { GET: handler, POST: handler, DELETE: handler, OPTIONS: handler }
 }
 
 const HERE: ConnectionInfo = { localAddress: '127.0.0.1' }
 
+/** A promise of them since Next 15. */
+type Context = { readonly params?: object }
+
+/** Where a rewrite has led to the route, the URL is still the client's: the segments say what is asked for. */
+async function pathBelow(basePath: string, context: Context | undefined): Promise<string | undefined> {
+  const segments: unknown[] | undefined = Object.values((await context?.params) ?? {}).find(Array.isArray)
+  return segments && [basePath, ...segments.map((segment) => encodeURIComponent(String(segment)))].join('/')
+}
+
+function refuseEdge(): Response {
+  const message = "No model runs in Next's edge runtime: remove runtime = 'edge' from this route."
+  return Response.json(new V1Error(503, message, { code: 'no_device' }), {
+    status: 503,
+    headers: { 'x-should-retry': 'false' },
+  })
+}
+
 /** Next writes its own host name into the URL; what the client wrote is what must be looked at. */
-function asAddressed(request: Request): Request {
+function asAddressed(request: Request, path: string | undefined): Request {
   const host = request.headers.get('host')
-  const url = request.url.replace(/^([a-z]+:\/\/)[^/?#]*/i, (whole, scheme) => (host === null ? whole : scheme + host))
+  const url = request.url.replace(
+    /^([a-z]+:\/\/)([^/?#]*)([^?#]*)/i,
+    (_, scheme: string, own: string, asked: string) => scheme + (host ?? own) + (path ?? asked),
+  )
   if (url === request.url) return request
   // A proxy, not a copy: a host that is no host cannot be in a Request, and is for the service to refuse.
   return new Proxy(request, {
