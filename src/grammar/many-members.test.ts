@@ -41,6 +41,31 @@ it('that an object has many members is no reason to look for each of their names
   expect(many.places).toBeLessThan(80 * 80 * 64)
 })
 
+it('nor is it one to add all letters wherever one may come', () => {
+  const looked = vi.spyOn(CheapestFirst.prototype, 'add')
+  compile({ type: 'object', minProperties: 290 })
+  const { length } = looked.mock.calls
+  looked.mockRestore()
+  expect(length).toBeGreaterThan(290)
+  expect(length).toBeLessThan(290 * 20)
+})
+
+it('that thousands of names are declared is no reason to look for as many others', () => {
+  const vocabulary = new Vocabulary([Uint8Array.of(0x7b), Uint8Array.of(0x22), Uint8Array.of(0x61)], { eos: [] })
+  const names = Array.from({ length: 3000 }, (_, i) => [`p${i}`, { type: 'null' }])
+  const constraint = compile({ type: 'object', properties: Object.fromEntries(names) }).start(vocabulary)
+  const looked = vi.spyOn(CheapestFirst.prototype, 'add')
+  const mask = new Uint32Array(1)
+  for (const token of [0, 1, 2]) {
+    constraint.mask(mask)
+    expect(constraint.accept(token)).toBe(true)
+  }
+  const { length } = looked.mock.calls
+  looked.mockRestore()
+  expect(length).toBeGreaterThan(0)
+  expect(length).toBeLessThan(names.length / 2)
+})
+
 it('nor is it one to plan behind each of the names that may come first', () => {
   const words = smallWords()
   const vocabulary = new Vocabulary(words.tokens, { eos: words.eos })

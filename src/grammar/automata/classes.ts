@@ -83,30 +83,54 @@ export class Classes {
   }
 }
 
+/** The sets that hold a code point, ascending, while one code point after the other is come to. */
+class Holding {
+  readonly sets: number[] = []
+  /** Of the same sets the same number, and of others mostly another: of thousands none has to be spelled out. */
+  mark = 0
+
+  turn(set: number): void {
+    const mixed = Math.imul(set + 1, 0x9e3779b1)
+    this.mark ^= Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b)
+    let [from, to] = [0, this.sets.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (this.sets[middle]! < set) from = middle + 1
+      else to = middle
+    }
+    if (this.sets[from] === set) this.sets.splice(from, 1)
+    else this.sets.splice(from, 0, set)
+  }
+
+  are(others: readonly number[]): boolean {
+    return others.length === this.sets.length && others.every((set, i) => set === this.sets[i])
+  }
+}
+
 /** The coarsest partition that no set cuts, and for each set its classes. */
 export function partition(sets: readonly CharSet[], fuel?: Fuel): { classes: Classes; members: Uint8Array[] } {
-  const cuts = new Set<number>([0, 0xd800, 0xe000])
-  for (const set of sets) {
+  /** Which sets begin or end at a code point. */
+  const turns = new Map<number, number[]>([0, 0xd800, 0xe000].map((cut) => [cut, []]))
+  for (const [s, set] of sets.entries()) {
     for (let i = 0; i < set.length; i += 2) {
-      cuts.add(set[i]!)
-      if (set[i + 1]! < 0x10ffff) cuts.add(set[i + 1]! + 1)
+      getOrMake(turns, set[i]!, () => []).push(s)
+      if (set[i + 1]! < 0x10ffff) getOrMake(turns, set[i + 1]! + 1, () => []).push(s)
     }
   }
-  const starts = [...cuts].sort((a, b) => a - b)
+  const starts = [...turns.keys()].sort((a, b) => a - b)
   fuel?.spend((starts.length * (sets.length + 8)) >> 5)
-  const cursors = new Uint32Array(sets.length)
-  const known = new Map<string, number>()
-  const holders: number[][] = [[]]
+  const holding = new Holding()
+  const byMark = new Map<number, number[]>()
+  const holders: (readonly number[])[] = [[]]
   const ids = starts.map((start) => {
+    for (const s of turns.get(start)!) holding.turn(s)
     if (start === 0xd800) return NEVER
-    const holding: number[] = []
-    for (let s = 0; s < sets.length; s++) {
-      const set = sets[s]!
-      while (cursors[s]! < set.length && set[cursors[s]! + 1]! < start) cursors[s]! += 2
-      if (cursors[s]! < set.length && set[cursors[s]!]! <= start) holding.push(s)
-    }
-    const key = holding.join()
-    return getOrMake(known, key, () => holders.push(holding) - 1)
+    const alike = getOrMake(byMark, holding.mark, () => [])
+    const known = alike.find((other) => holding.are(holders[other]!))
+    if (known !== undefined) return known
+    const id = holders.push([...holding.sets]) - 1
+    alike.push(id)
+    return id
   })
   const members = sets.map(() => new Uint8Array(holders.length))
   for (let id = 1; id < holders.length; id++) for (const s of holders[id]!) members[s]![id] = 1

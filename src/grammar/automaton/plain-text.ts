@@ -110,7 +110,7 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
       found += last - first + 1
       if (found > FEW) return false
       for (let codePoint = first; codePoint <= last; codePoint++) {
-        into.add(encoder.encode(String.fromCodePoint(codePoint))[0]!)
+        into.add(firstByte(codePoint))
       }
     }
     return true
@@ -125,7 +125,12 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
   }
 }
 
-const encoder = new TextEncoder()
+/** Of the character in UTF-8. */
+function firstByte(codePoint: number): number {
+  if (codePoint < 0x80) return codePoint
+  if (codePoint < 0x800) return 0xc0 | (codePoint >> 6)
+  return codePoint < 0x10000 ? 0xe0 | (codePoint >> 12) : 0xf0 | (codePoint >> 18)
+}
 
 /** More characters than this are not listed: trying all bytes is as cheap. */
 const FEW = 24

@@ -80,8 +80,14 @@ export class Nodes implements NodeBuilder {
   private factored(group: readonly Node[]): Node {
     const head = group[0]!.kind === 'cat' ? group[0]!.parts[0] : group[0]!
     if (head?.kind !== 'set') return group[0]!
-    const rests = group.map((option) => (option.kind === 'cat' ? this.cat(option.parts.slice(1)) : EMPTY))
+    const rests = group.map((option) => (option.kind === 'cat' ? this.behindFirst(option.parts) : EMPTY))
     return this.cat([head, this.alt(rests)])
+  }
+
+  /** As `cat`, of what it has put together. */
+  private behindFirst(parts: readonly Node[]): Node {
+    this.fuel.spend((parts.length - 1) >> 2)
+    return parts.length === 2 ? parts[1]! : { kind: 'cat', parts: parts.slice(1) }
   }
 
   /** Whether a part can match without taking a character. */

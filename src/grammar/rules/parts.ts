@@ -1,5 +1,5 @@
 import type { SchemaSource, TextPart } from '../../contract/index.js'
-import { atOnce, getOrMake, type Slices } from '../../platform/index.js'
+import { atOnce, getOrMake, mapped, type Slices } from '../../platform/index.js'
 import type { CharSet } from '../automata/charset.js'
 import { escapedTexts } from '../automata/escaped.js'
 import { literalSet, oneCharacterOf } from '../automata/literals.js'
@@ -89,7 +89,7 @@ export abstract class RuleParts {
     const letters = texts.reduce((sum, { length }) => sum + length, 0)
     // Some texts are one automaton, which knows what they share; many are found by their beginnings.
     if (texts.length < 2 || letters > MOST_LETTERS)
-      return this.options([...texts.map((text) => this.literal(text)), ...others])
+      return yield* this.optionsInSlices([...(yield* mapped(texts, (text) => this.literal(text))), ...others])
     return this.options([this.text(literalSet(texts, this.fuel)), ...others])
   }
 

@@ -3,7 +3,7 @@ import type { Classes } from '../automata/classes.js'
 import type { Fuel } from '../fuel.js'
 import type { Ends } from './cheapest-ends.js'
 import { CheapestFirst } from './cheapest-first.js'
-import { encoded, IN_JSON } from './text-length.js'
+import { encoded, IN_JSON, MOST_BYTES } from './text-length.js'
 import type { KeyAutomaton, Value } from './value.js'
 
 /** How far the search gives up. */
@@ -30,15 +30,17 @@ const FEW = 16
 export function freshKeys(keys: KeyAutomaton, wanted: Wanted, fuel?: Fuel): string[] {
   if (wanted.from === 0) return []
   const most = wanted.count + wanted.taken
-  if (most > FEW && wanted.from === keys.text.start && fuel === undefined) {
+  if (most <= FEW || wanted.from !== keys.text.start || fuel !== undefined) return searched(keys, wanted, fuel)
+  // Of thousands that are taken few are among the cheapest.
+  for (let count = Math.min(2 * wanted.count, most); ; count = Math.min(4 * count, most)) {
+    const all = cheapestKeys(keys, wanted.behind, count)
     const found: string[] = []
-    for (const key of cheapestKeys(keys, wanted.behind, most)) {
+    for (const key of all) {
       if (found.length >= wanted.count) break
       if (wanted.fresh(key)) found.push(key)
     }
-    return found
+    if (found.length >= wanted.count || all.length < count || count === most) return found
   }
-  return searched(keys, wanted, fuel)
 }
 
 interface Cheapest {
@@ -74,6 +76,8 @@ interface Place {
   readonly state: number
   readonly text: string
   readonly cost: number
+  /** Where each kind of letter leads, and what the key then costs at the least: those that cost as much are to be added. */
+  readonly on?: readonly { readonly state: number; readonly cost: number }[]
 }
 
 class Search {
@@ -88,14 +92,23 @@ class Search {
     keys: KeyAutomaton,
     { from, fresh, count, behind }: Wanted,
     { from: least }: Ends,
-    letters: readonly Letter[],
+    { letters, kinds, firsts }: Alphabet,
     fuel: Fuel | undefined,
   ) {
     this.#waiting.add({ state: from, text: '', cost: 0 }, least(from))
     for (let visited = 0; ; ) {
       const next = this.#waiting.next()
       if (next === undefined) return
-      const { state, text, cost } = next.item
+      const { state, text, cost, on } = next.item
+      if (on) {
+        for (let i = letters.length - 1; i >= 0; i--) {
+          const to = on[kinds[i]!]!
+          const { letter, bytes } = letters[i]!
+          if (to.cost === next.cost)
+            this.#waiting.add({ state: to.state, text: text + letter, cost: cost + bytes }, next.cost)
+        }
+        continue
+      }
       if (state < 0) {
         if (fresh(text)) this.found.push(text)
         if (this.found.length >= count) return
@@ -103,11 +116,13 @@ class Search {
       }
       if (visited++ > MOST_VISITED) return
       fuel?.spend(letters.length >> 3)
-      for (let i = letters.length - 1; i >= 0; i--) {
-        const { letter, codePoint, bytes } = letters[i]!
+      const further = firsts.map(({ codePoint, bytes }) => {
         const to = keys.text.next(state, codePoint)
-        if (to !== 0)
-          this.#waiting.add({ state: to, text: text + letter, cost: cost + bytes }, cost + bytes + least(to))
+        return { state: to, cost: to === 0 ? Infinity : cost + bytes + least(to) }
+      })
+      // Most places are never come to again: their letters are added when it is their turn.
+      for (const each of new Set(further.map((to) => to.cost))) {
+        this.#waiting.add({ state, text, cost, on: further }, each)
       }
       const value = keys.value(state)
       if (value !== undefined) this.#waiting.add({ state: -1, text, cost }, cost + behind(value))
@@ -137,14 +152,31 @@ interface Letter {
   readonly bytes: number
 }
 
-const alphabets = new WeakMap<Classes, Map<number, readonly Letter[]>>()
+interface Alphabet {
+  readonly letters: readonly Letter[]
+  /** By letter: those of one kind lead from every place to the same one, and cost the same. */
+  readonly kinds: readonly number[]
+  /** One letter of each kind. */
+  readonly firsts: readonly Letter[]
+}
+
+const alphabets = new WeakMap<Classes, Map<number, Alphabet>>()
 
 /** Of each class the `few` characters that JSON writes shortest, letters and digits first. */
-function alphabet(classes: Classes, few: number): readonly Letter[] {
+function alphabet(classes: Classes, few: number): Alphabet {
   let size = 1
   while (size < few) size *= 2
-  const all = getOrMake(alphabets, classes, () => new Map<number, readonly Letter[]>())
-  return getOrMake(all, size, () => shortest(classes, size))
+  const all = getOrMake(alphabets, classes, () => new Map<number, Alphabet>())
+  return getOrMake(all, size, () => {
+    const letters = shortest(classes, size)
+    const known = new Map<number, number>()
+    const firsts: Letter[] = []
+    const kinds = letters.map((letter) => {
+      const kind = classes.of(letter.codePoint) * (MOST_BYTES + 1) + letter.bytes
+      return getOrMake(known, kind, () => firsts.push(letter) - 1)
+    })
+    return { letters, kinds, firsts }
+  })
 }
 
 /** Where characters begin to take another number of bytes. */

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import type { Fuel } from '../fuel.js'
 import { freshKeys } from './fresh-keys.js'
 import { encodedLength } from './text-length.js'
@@ -42,8 +43,7 @@ export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = sha
     cost += own
     next ??= member
   }
-  const required: number[] = []
-  for (let i = place.index; i < properties.length; i++) if (properties[i]!.required) required.push(i)
+  const required = requiredFrom(shape, place.index)
   const owed = shape.pending.filter((_, bit) => place.pending & (1 << bit))
   const fill = shape.first !== undefined ? 0 : Math.max(0, atLeast - place.count - required.length - owed.length)
   if (place.count + required.length + owed.length + fill > shape.max) return IMPOSSIBLE
@@ -65,6 +65,14 @@ export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = sha
   const plan = { length: cost + (place.count + members > 0 ? close : 1), next }
   if (members !== fill || filling.declared.length > 0) return plan
   return { ...plan, keys: filling.members.map(({ member }) => member as string) }
+}
+
+const requiredOf = new WeakMap<ObjectShape, readonly number[]>()
+
+/** Where the required properties stand: of thousands of keys each is asked how the object goes on behind it. */
+function requiredFrom(shape: ObjectShape, index: number): readonly number[] {
+  const all = getOrMake(requiredOf, shape, () => shape.properties.flatMap(({ required }, i) => (required ? [i] : [])))
+  return index === 0 ? all : all.filter((i) => i >= index)
 }
 
 /** One of the keys of a shape, and on as the other one says. */
