@@ -53,10 +53,20 @@ export class Grammar implements OutputGrammar {
 
   /** Whether exactly this text could be generated, then stop. */
   accepts(text: string): boolean {
+    return atOnce(this.acceptsInSlices(text))
+  }
+
+  /** The same, with a pause after so much work. */
+  *acceptsInSlices(text: string): Slices<boolean> {
     const machine = this.#machine
     let place = startPlace(machine)
+    machine.work.rest()
     for (const byte of encoder.encode(text)) {
-      machine.allow(STEP_WORK)
+      if (machine.work.tires()) {
+        yield
+        machine.work.rest()
+      }
+      machine.limit(STEP_WORK)
       place = advance(machine, place, byte)
       if (place.state.dead) return false
     }

@@ -1,5 +1,5 @@
 import type { QuoteSource } from '../contract/index.js'
-import { getOrMake } from '../platform/index.js'
+import { atOnce, getOrMake, type Slices } from '../platform/index.js'
 import { Fuel } from './fuel.js'
 import { type Grammar, type SchemaJudge, schemaJudges } from './grammar.js'
 import { Context, type Formats } from './schema/context.js'
@@ -87,7 +87,15 @@ export interface DocumentCheck {
   readonly strict: boolean
   /** What is wrong with the document; undefined for one that is right. */
   faultOf(text: string): string | undefined
+  /** The same, with a pause after so much work. */
+  faultInSlices(text: string): Slices<string | undefined>
 }
+
+const checkBy = (strict: boolean, faultInSlices: DocumentCheck['faultInSlices']): DocumentCheck => ({
+  strict,
+  faultInSlices,
+  faultOf: (text) => atOnce(faultInSlices(text)),
+})
 
 /**
  * The second judge beside the grammar: whoever generated the text, a document that does not satisfy its schema is not
@@ -106,41 +114,35 @@ export function documentCheck(
   formats?: Formats,
   quote?: QuoteSource,
 ): DocumentCheck {
-  return {
-    strict,
-    faultOf(text) {
-      let value: unknown
-      try {
-        value = JSON.parse(text)
-      } catch (error) {
-        return (error as SyntaxError).message
-      }
-      if (!strict) return undefined
-      const its = getOrMake(schemaJudges, grammar, () => judgeOf(schema, formats, quote))
-      // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
-      return (its.of(value) ?? grammar.accepts(text)) ? undefined : 'it does not satisfy the schema'
-    },
-  }
+  return checkBy(strict, function* (text) {
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch (error) {
+      return (error as SyntaxError).message
+    }
+    if (!strict) return undefined
+    const its = getOrMake(schemaJudges, grammar, () => judgeOf(schema, formats, quote))
+    // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
+    const good = its.of(value) ?? (yield* grammar.acceptsInSlices(text))
+    return good ? undefined : 'it does not satisfy the schema'
+  })
 }
 
 /** For the arguments of a tool that takes a text: however their JSON is written, the text is one of the grammar's. */
 export function inputCheck(grammar: Grammar): DocumentCheck {
-  return {
-    strict: true,
-    faultOf(text) {
-      try {
-        const { input } = JSON.parse(text) as { input?: unknown }
-        if (typeof input === 'string' && grammar.accepts(JSON.stringify({ input }))) return undefined
-      } catch {}
-      return 'its input does not match its grammar'
-    },
-  }
+  return checkBy(true, function* (text) {
+    try {
+      const { input } = JSON.parse(text) as { input?: unknown }
+      if (typeof input === 'string' && (yield* grammar.acceptsInSlices(JSON.stringify({ input })))) return undefined
+    } catch {}
+    return 'its input does not match its grammar'
+  })
 }
 
 /** For what is no document: whoever generated it, a text that the grammar does not hold is not sent. */
 export function textCheck(grammar: Grammar): DocumentCheck {
-  return {
-    strict: true,
-    faultOf: (text) => (grammar.accepts(text) ? undefined : 'it does not match the grammar'),
-  }
+  return checkBy(true, function* (text) {
+    return (yield* grammar.acceptsInSlices(text)) ? undefined : 'it does not match the grammar'
+  })
 }

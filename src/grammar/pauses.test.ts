@@ -1,13 +1,15 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { GrammarSource, TokenConstraint } from '../contract/index.js'
-import type { Slices } from '../platform/index.js'
+import { atOnce, type Slices } from '../platform/index.js'
 import { differenceInSlices } from './automata/sets.js'
 import { prepare } from './automaton/entry.js'
 import { Machine, MOST_STATES } from './automaton/machine.js'
 import { choiceOf, followedBy, type Rule, repeated } from './automaton/rule.js'
 import { MASK_WORK, SLICE_WORK, StepWork } from './automaton/work.js'
 import { compile } from './compile.js'
+import { Constraints } from './constraints/constraints.js'
 import { Fuel } from './fuel.js'
+import { textCheck } from './judge.js'
 import { compileRegex, compileRegexInSlices } from './regex/regex.js'
 import { Builder } from './rules/builder.js'
 import { withoutLeftRecursion } from './rules/left-recursion.js'
@@ -85,6 +87,19 @@ describe('what takes long to compile pauses', () => {
     ],
   ])('%s', (_, source) => {
     expect(pausesOf(source)).toBeGreaterThan(10)
+  })
+
+  it('texts to choose from', () => {
+    const fuel = new Fuel(500_000)
+    const choice = Array.from({ length: 20_000 }, (_, i) => `${i}${'-'.repeat(40)}`)
+    let [before, most] = [fuel.spent, 0]
+    const work = new Builder(fuel).rule({ choice })
+    for (let done = false; !done; before = fuel.spent) {
+      done = work.next().done === true
+      most = Math.max(most, fuel.spent - before)
+    }
+    expect(fuel.spent).toBeGreaterThan(200_000)
+    expect(most).toBeLessThan(30_000)
   })
 
   it.each([
@@ -426,9 +441,77 @@ describe('a mask of rules that are read in many ways', () => {
     expect(most).toBeLessThan(3 * SLICE_WORK)
   })
 
+  it('pauses too while it counts the tokens that the ways to the end take', () => {
+    const mirrored = 'root ::= [a-c] | "a" root "a" | "b" root "b" | "c" root "c"'
+    const words = ['a', 'b', 'c']
+    for (let from = 0; words.length < 5000; from++) for (const letter of 'abc') words.push(words[from]! + letter)
+    const bytes = words.map((word) => new TextEncoder().encode(word))
+    const large = new Vocabulary([...bytes, undefined], { eos: words.length })
+    const constraint = gbnf(mirrored).start(large)
+    let [since, most, sum] = [0, 0, 0]
+    const { tire } = StepWork.prototype
+    vi.spyOn(StepWork.prototype, 'tire').mockImplementation(function (this: StepWork, steps) {
+      since += steps
+      sum += steps
+      most = Math.max(most, since)
+      tire.call(this, steps)
+    })
+    expect(constraint.closing(6)).toBe(true)
+    const mask = new Uint32Array(large.words)
+    for (const work = constraint.maskInSlices!(mask); !work.next().done; ) since = 0
+    expect(sum).toBeGreaterThan(3 * SLICE_WORK)
+    expect(most).toBeLessThan(2 * SLICE_WORK)
+  })
+
   it('that has few readings is made at once', () => {
     const pause = vi.fn()
     along('root ::= [a-c] root | "a" | (root "b")+', pause)
     expect(pause).not.toHaveBeenCalled()
+  })
+})
+
+describe('a text that is read in many ways', () => {
+  const NAMES = `root ::= r0\n${many(60, (i) => `r${i} ::= [a-c]+ r${(i * 7 + 1) % 60}? r${(i * 3 + 2) % 60}? | [a-c]`)}`
+  const text = 'abcabbacabcc'.repeat(3)
+
+  it('is looked at in slices', () => {
+    const grammar = gbnf(NAMES)
+    let [slice, most, pauses] = [0, 0, 0]
+    const { spend } = StepWork.prototype
+    const spy = vi.spyOn(StepWork.prototype, 'spend').mockImplementation(function (this: StepWork, steps) {
+      slice += steps
+      most = Math.max(most, slice)
+      spend.call(this, steps)
+    })
+    const work = textCheck(grammar).faultInSlices(text)
+    let fault: string | undefined
+    for (let done = false; !done; slice = 0, pauses++) {
+      const next = work.next()
+      done = next.done === true
+      fault = next.value as string | undefined
+    }
+    spy.mockRestore()
+    expect(fault).toBeUndefined()
+    expect(pauses).toBeGreaterThan(5)
+    expect(most).toBeLessThan(3 * SLICE_WORK)
+    expect(textCheck(grammar).faultOf(`${text}x`)).toBeTypeOf('string')
+  })
+
+  it('keeps nobody waiting who asks for what is wrong in it', async () => {
+    const places = { format: 'grammar', tools: [] }
+    const asked = {
+      output: { type: 'grammar', source: { gbnf: NAMES } },
+      tools: [],
+      toolChoice: 'none',
+      places,
+    } as const
+    const told = async (text: string) =>
+      atOnce(new Constraints().of(asked)).faultOf({ text, toolCalls: [], cut: false })
+    expect(await told(text)).toBeUndefined()
+    expect(await told(`${text}x`)).toBeTypeOf('string')
+    const many = atOnce(new Constraints().of(asked)).faultOf({ text, toolCalls: [], cut: false })
+    expect(many).toBeInstanceOf(Promise)
+    const few = atOnce(new Constraints().of(asked)).faultOf({ text: 'a', toolCalls: [], cut: false })
+    expect(few).toBeUndefined()
   })
 })

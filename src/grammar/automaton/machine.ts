@@ -157,6 +157,12 @@ export class Machine {
 
   /** Begins a call, which may take so much, or goes on with it. */
   allow(work: number): void {
+    this.work.rest()
+    this.limit(work)
+  }
+
+  /** What comes next may take so much, of a slice that goes on. */
+  limit(work: number): void {
     this.work.allow(this.#limited ? work : Infinity)
   }
 

@@ -28,11 +28,20 @@ export class StepWork {
     return this.#left
   }
 
-  /** Begins a call, or goes on with it after a pause. */
+  /** What comes next may take so much. */
   allow(most: number): void {
     this.#left = most
+  }
+
+  /** Begins a slice. */
+  rest(): void {
     this.#rested = this.#spent
     this.#looks = 0
+  }
+
+  /** What was done beside such steps takes as long as so many, and no text is refused for it. */
+  tire(steps: number): void {
+    this.#looks += steps * LOOKS
   }
 
   /** Whether it is time to pause, asked after each step of a walk: others may be waiting. */

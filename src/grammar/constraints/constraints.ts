@@ -9,7 +9,7 @@ import {
   type ToolSpec,
   V1Error,
 } from '../../contract/index.js'
-import { keptError, LruMap, type Slices } from '../../platform/index.js'
+import { inTurns, keptError, LruMap, type Slices } from '../../platform/index.js'
 import { type DocumentCheck, documentCheck, inputCheck, textCheck } from '../judge.js'
 import {
   compile,
@@ -22,6 +22,7 @@ import {
   SchemaError,
   schemaErrorMessage,
 } from '../structured.js'
+import { layoutOf } from '../values/format.js'
 import { quotesOf, saysQuote } from './quoted.js'
 
 /** Steps that all tools of a request may take to compile: about half a second, if none is known yet. */
@@ -41,7 +42,9 @@ const MAX_BEGUN = 8
 const MAX_REFUSED = 2 ** 20
 
 /** What a request asks of the text of its answer. */
-export type ConstrainedSpec = Pick<ConstrainCall, 'output' | 'tools' | 'toolChoice' | 'places' | 'quote'>
+export type ConstrainedSpec = Pick<ConstrainCall, 'output' | 'tools' | 'toolChoice' | 'places' | 'quote'> & {
+  readonly caller?: string | undefined
+}
 
 /** Compiles what requests ask for, and keeps what was used last: clients send the same schema again and again. */
 export class Constraints {
@@ -61,15 +64,17 @@ export class Constraints {
     this.#own = formats ? { formats } : {}
     this.own = { layout, ...this.#own }
     // What cannot be used of them is refused now, not with the first request.
-    const named = Object.keys(formats ?? {}).map((format) => [format, { type: 'string', format }])
-    compile({ properties: Object.fromEntries(named), additionalProperties: false }, { layout, ...this.#own })
+    layoutOf(layout)
+    if (!formats) return
+    const named = Object.keys(formats).map((format) => [format, { type: 'string', format }])
+    compile({ properties: Object.fromEntries(named), additionalProperties: false }, this.#own)
   }
 
   /**
    * Throws a 400 that names the keyword and its place for a strict schema that cannot be enforced exactly. Pauses before
    * each schema that is not known yet, and every few milliseconds while it is compiled.
    */
-  *of({ output, tools, toolChoice, places, quote }: ConstrainedSpec): Slices<Constrained> {
+  *of({ output, tools, toolChoice, places, quote, caller }: ConstrainedSpec): Slices<Constrained> {
     const notEnforced: string[] = []
     const toolChecks = new Map<string, DocumentCheck>()
     const toolGrammar =
@@ -80,7 +85,7 @@ export class Constraints {
       ...(grammar && { grammar }),
       ...(toolGrammar && { toolGrammar }),
       notEnforced,
-      faultOf: (answer) => faultOf(answer, check, toolChecks),
+      faultOf: (answer) => atOnceOrInTurns(faultOf(answer, check, toolChecks), caller),
     })
     if (output.type === 'text') return found()
     const quotes = quote && quotesOf(output) ? quote : undefined
@@ -245,18 +250,25 @@ function inWords({ path, keyword }: SchemaError): string {
   return ['#', ...path, ...(keyword === '' ? [] : [keyword])].join('/')
 }
 
-function faultOf(
+function* faultOf(
   { text, toolCalls, cut }: ConstrainedAnswer,
   check: DocumentCheck | undefined,
   toolChecks: ReadonlyMap<string, DocumentCheck>,
-): string | undefined {
+): Slices<string | undefined> {
   if (check && !(toolCalls.length > 0 && text === '') && !(cut && !check.strict)) {
-    const fault = check.faultOf(text)
+    const fault = yield* check.faultInSlices(text)
     if (fault !== undefined) return fault
   }
   for (const call of toolCalls) {
-    const fault = toolChecks.get(call.name)?.faultOf(call.arguments)
+    const its = toolChecks.get(call.name)
+    const fault = its && (yield* its.faultInSlices(call.arguments))
     if (fault !== undefined) return `${call.name}: ${fault}`
   }
   return undefined
+}
+
+/** Most answers are looked at in one slice, and nobody waits for those. */
+function atOnceOrInTurns<T>(work: Slices<T>, caller: string | undefined): T | Promise<T> {
+  const { done, value } = work.next()
+  return done ? value : inTurns(work, undefined, caller)
 }

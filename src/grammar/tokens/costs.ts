@@ -1,6 +1,7 @@
 import { getOrMake } from '../../platform/index.js'
 import { type Cell, LOOSE } from '../automaton/frame.js'
 import type { State } from '../automaton/machine.js'
+import { StepWork } from '../automaton/work.js'
 import { ENTRY_BYTES } from '../kept.js'
 import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
@@ -23,6 +24,7 @@ interface Costs {
 /** The fewest tokens with which the canonical shortest way to the end of a document can be written. */
 export class TokenCosts {
   readonly #vocabulary: Vocabulary
+  readonly #work: StepWork
   #known = new WeakMap<Cell, Costs>()
   /** Before each cell the longest way spelled lately: those from other places of the same frame end as it does. */
   #longest = new WeakMap<Cell, Costs>()
@@ -31,8 +33,10 @@ export class TokenCosts {
   #bytes = 0
   readonly #states = new WeakMap<State, number>()
 
-  constructor(vocabulary: Vocabulary) {
+  /** `work` is told what it takes. */
+  constructor(vocabulary: Vocabulary, work = new StepWork()) {
     this.#vocabulary = vocabulary
+    this.#work = work
   }
 
   /** What is kept here. */
@@ -112,6 +116,7 @@ export class TokenCosts {
         this.#bytes += ENTRY_BYTES + 5 * bytes.length
       }
       this.#known.set(cell, costs)
+      this.#work.tire(1 + bytes.length - common)
       for (let i = bytes.length - common - 1; i >= 0; i--) {
         costs.tokens[i] = bytes.charCodeAt(i) < LOOSE ? this.#least(cell, i) : this.#at(cell, i + 1) + 1
       }

@@ -53,7 +53,7 @@ export class Masks {
     if (missing !== undefined) throw new GrammarError(`the model has no token '${missing}'.`)
     this.machine = machine
     this.vocabulary = vocabulary
-    this.costs = new TokenCosts(vocabulary)
+    this.costs = new TokenCosts(vocabulary, machine.work)
     // Not with the first mask: it may take 20 ms.
     const learned = Learned.of(vocabulary)
     learned.levels.closers(0, Infinity)

@@ -317,7 +317,7 @@ export async function constrained(
   const quote = quoteSource({ output, tools: toolChoice === 'none' ? [] : tools }, messages)
   const wanted = { output, tools, toolChoice, places, ...(quote && { quote }) }
   const theirs = await engine.constrain?.({ ...wanted, ...constraints.own, id, model, caller, signal })
-  return theirs ?? inTurns(constraints.of(wanted), signal, caller)
+  return theirs ?? inTurns(constraints.of({ ...wanted, caller }), signal, caller)
 }
 
 /** Throws a 500 for a choice that is not what the request demands; at once, where nobody else has to be asked. */
