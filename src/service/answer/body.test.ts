@@ -177,6 +177,17 @@ describe('a body', () => {
     expect(seen.pulled).toBeLessThan(15)
   })
 
+  it.each([
+    ['SvelteKit', { status: 413 }],
+    ['h3', { statusCode: 413 }],
+  ])('that %s breaks off for a limit of its own is too large, and no fault of ours', async (_, told) => {
+    const body = new ReadableStream<Uint8Array>({ pull: (it) => it.error(Object.assign(new Error('limit'), told)) })
+    const service = serviceOf()
+    expect(errorOf(await service.chat({}, stream(body)))).toMatchObject({ status: 413, code: 'request_too_large' })
+    const broken = new ReadableStream<Uint8Array>({ pull: (it) => it.error(new Error('a disk')) })
+    expect(errorOf(await service.chat({}, stream(broken)))).toMatchObject({ status: 500 })
+  })
+
   it('just as large as the limit is read', async () => {
     const { chat } = serviceOf('Hi', { bodyLimit: json.length + 100 })
     const size = new TextEncoder().encode(json).length

@@ -55,7 +55,7 @@ export async function readSent(
   signal.addEventListener('abort', follow, { once: true })
   const room = service.bodies.begin(caller.id, reading.stop)
   try {
-    const sent = await readBytes(request, service.bodyLimit, reading, room)
+    const sent = await readBytes(request, service.bodyLimit, reading, room).catch(limitOfAnother)
     reading.throwIfStopped()
     // No body at all says what {} says: clients leave out what is wholly optional, and its type with it.
     if (sent.length === 0) return {}
@@ -164,6 +164,13 @@ function tooLarge(limit: number): V1Error {
   return new V1Error(413, `The body of your request is larger than ${limit} bytes: shorten the messages.`, {
     code: 'request_too_large',
   })
+}
+
+/** What stands before us may have a smaller limit, and breaks the body off: SvelteKit and h3 say so by a status. */
+function limitOfAnother(cause: unknown): never {
+  if (V1Error.is(cause) || !isRecord(cause) || (cause.status ?? cause.statusCode) !== 413) throw cause
+  const message = 'The body of your request is larger than this server takes: shorten the messages.'
+  throw new V1Error(413, message, { code: 'request_too_large', cause })
 }
 
 async function readBytes(request: Request, limit: number, reading: Reading, room: BodyRoom): Promise<Uint8Array> {
