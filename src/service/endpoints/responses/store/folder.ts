@@ -18,6 +18,9 @@ interface Files {
 const KEPT = /^(resp|conv)_[0-9a-f]+\.json$/
 const NEW = /^(resp|conv)_[0-9a-f]+\.json\.new$/
 
+/** Nothing is there, or a folder. */
+const ABSENT: ReadonlySet<string | undefined> = new Set(['ENOENT', 'EISDIR'])
+
 /**
  * Stores responses and conversations in a folder of their own, a file each, for Node, Deno and Bun, so that they are there
  * after a restart. Only one process at a time should use the folder; no other user of the machine can read it.
@@ -42,20 +45,21 @@ class FolderShelf implements Shelf {
     await files.chmod(this.#path, 0o700).catch(() => {})
     const names = await files.readdir(this.#path)
     // Of a process that ended while it wrote.
-    for (const name of names) if (NEW.test(name)) await files.rm(`${this.#path}/${name}`, { force: true })
-    const kept = names.filter((name) => KEPT.test(name))
-    const dated = await Promise.all(
-      kept.map(async (name) => ({ name, time: (await files.stat(`${this.#path}/${name}`)).mtimeMs })),
-    )
-    dated.sort((a, b) => a.time - b.time)
-    for (const { name } of dated) yield files.readFile(`${this.#path}/${name}`, 'utf8')
+    const paths = (which: RegExp) => names.filter((name) => which.test(name)).map((name) => `${this.#path}/${name}`)
+    for (const path of paths(NEW)) await readable(path, () => files.rm(path, { force: true }))
+    const found = await Promise.all(paths(KEPT).map((path) => readable(path, () => datedFile(files, path))))
+    const dated = found.filter((each) => each !== undefined).sort((a, b) => a.time - b.time)
+    for (const { path } of dated) {
+      const text = await readable(path, () => files.readFile(path, 'utf8'))
+      if (text !== undefined) yield text
+    }
   }
 
   async read(id: string): Promise<string | undefined> {
     try {
       return await (await this.#load()).readFile(this.#file(id), 'utf8')
     } catch (error) {
-      if ((error as { code?: string }).code === 'ENOENT') return undefined
+      if (ABSENT.has((error as { code?: string }).code)) return undefined
       throw error
     }
   }
@@ -92,5 +96,21 @@ class FolderShelf implements Shelf {
     const name = 'node:fs/promises'
     this.#files ??= import(/* @vite-ignore */ /* webpackIgnore: true */ name) as Promise<Files>
     return this.#files
+  }
+}
+
+async function datedFile(files: Files, path: string) {
+  return { path, time: (await files.stat(path)).mtimeMs }
+}
+
+/** One file that cannot be read, as one of another user's, takes none of the others along. */
+async function readable<T>(path: string, act: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await act()
+  } catch (error) {
+    // Another process may have deleted it meanwhile.
+    if ((error as { code?: string }).code === 'ENOENT') return undefined
+    console.warn(`local-v1: ${path} cannot be read and is passed over: ${(error as Error).message}`)
+    return undefined
   }
 }

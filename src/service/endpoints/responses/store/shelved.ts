@@ -278,9 +278,9 @@ function* written(kept: Kept): Slices<{ readonly text: string; readonly bytes: n
 }
 
 /** A long one in a turn of its own. */
-function* read(text: string): Slices<Kept> {
+function* read(text: string): Slices<Kept | undefined> {
   if (text.length > LARGE) yield
-  return JSON.parse(text) as Kept
+  return parsed(text)
 }
 
 /** What stands in the lists of it. */

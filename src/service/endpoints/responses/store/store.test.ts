@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -262,6 +262,26 @@ test('a folder holds what an earlier process left there, and no more than its bo
   await second.put(kept(4))
   const names = (await readdir(path)).filter((name) => name !== 'resp_f00.json')
   expect(names).toHaveLength(2)
+})
+
+test('what of a folder cannot be read, or is no response any more, is passed over, and the rest is there', async () => {
+  const path = join(folder, 'odd')
+  const first = folderResponses(path)
+  for (const n of [1, 2, 3]) await first.put(kept(n))
+  await rm(join(path, 'resp_2.json'))
+  // As a link to nothing, a folder can be read by nobody, whoever runs the test.
+  for (const name of ['resp_2.json', 'conv_f.json', 'resp_f.json.new']) await mkdir(join(path, name))
+  await symlink(join(path, 'nowhere'), join(path, 'resp_e.json'))
+  await writeFile(join(path, 'resp_3.json'), '')
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  for (const store of [first, folderResponses(path)]) {
+    for (const id of ['resp_2', 'resp_3', 'resp_e', 'resp_f']) expect(await store.get(ANN, id), id).toBeUndefined()
+    expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
+    await store.put(kept(4))
+    expect(await store.get(ANN, 'resp_4')).toEqual(kept(4))
+  }
+  expect(warn.mock.calls.flat().join()).toContain(join(path, 'conv_f.json'))
 })
 
 test('a folder holds the last of what was written at once', async () => {
