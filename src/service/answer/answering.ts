@@ -26,7 +26,7 @@ export interface RunRequest extends ModelRequest {
    */
   readonly context?: () => Promise<Pick<CallSpec, 'messages'> & Partial<CallSpec>>
   /** What the client is told once the run stands in line and is not to be refused, while it goes on without it. */
-  readonly early?: () => RouteResponse
+  readonly early?: () => RouteResponse | Promise<RouteResponse>
   /** Hears why a run that went on without its client came to nothing. */
   readonly failed?: (error: V1Error) => Promise<void>
 }

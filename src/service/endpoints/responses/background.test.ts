@@ -1,8 +1,18 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
 import { errorOf, finish, jsonOf, KEY, MODEL, posting, serviceOf, text } from '../../v1.test-helper.js'
 import { eventsOf, look, service, settled } from './responses.test-helper.js'
+import { folderResponses } from './store/folder.js'
+
+async function temporary(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'local-v1-background-'))
+  onTestFinished(() => rm(path, { recursive: true }))
+  return path
+}
 
 describe('in the background', () => {
   const slow = [text('One'), { type: 'wait', ms: 60_000 } as const, text(' two'), finish()]
@@ -99,6 +109,20 @@ describe('in the background', () => {
     const { create, ask } = service([new V1Error(503, 'No device.')])
     const { id } = await create({ background: true })
     expect(await settled(ask, id)).toMatchObject({ status: 'failed', error: { message: 'No device.' } })
+  })
+
+  test('of one that a process was making when it was killed, the next one says that it failed', async () => {
+    const path = await temporary()
+    const killed = service(slow, { responses: folderResponses(path) })
+    const { id } = await killed.create({ background: true })
+    const next = service('Fine.', { responses: folderResponses(path) })
+    const said = { id, status: 'failed', error: { code: 'server_error', message: expect.stringContaining('again') } }
+    expect(await settled(next.ask, id)).toMatchObject(said)
+    expect(jsonOf(await next.ask(`/responses/${id}/cancel`, { method: 'POST' }))).toMatchObject(said)
+    const events = eventsOf((await next.ask(`/responses/${id}?stream=true`)).text)
+    expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: said })
+    await killed.ask(`/responses/${id}/cancel`, { method: 'POST' })
+    expect(jsonOf(await next.ask(`/responses/${id}`))).toMatchObject({ status: 'cancelled' })
   })
 
   test('what the queue refuses is refused to whoever asked, and what gives way in it says so', async () => {

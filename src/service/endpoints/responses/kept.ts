@@ -66,8 +66,16 @@ async function keptOf(
 ): Promise<KeptResponse> {
   const id = exchange.named.id!
   const kept = running?.sofar() ?? (await service.responses.store.get(ownerOf(exchange), id))
-  if (kept) return kept
+  if (kept) return running ? kept : brokenOff(kept)
   throw unknown(service, id)
+}
+
+/** What was stored when it began, and nobody makes: the process that did was killed. */
+function brokenOff(kept: KeptResponse): KeptResponse {
+  const { status } = kept.response
+  if (status !== 'queued' && status !== 'in_progress') return kept
+  const message = 'The service was stopped before the response was finished. Send the request again.'
+  return { ...kept, response: { ...kept.response, status: 'failed', error: { code: 'server_error', message } } }
 }
 
 /** Of one whose events are held no more: how it ended, with all of it, behind the beginning that clients wait for. */

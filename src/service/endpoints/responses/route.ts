@@ -85,16 +85,23 @@ class Making {
     const sofar = () => this.#kept(progress.resource)
     const running = new BackgroundResponse(ownerOf(this.#exchange), client, sofar)
     const progress = this.#progress(running.hear)
+    let begun: Promise<void> | undefined
     const over = async () => {
+      // What is written last is its end.
+      await begun
       await this.#keep(progress.resource)
       running.end()
       letGo(background)
     }
-    const early = (): RouteResponse => {
+    const early = async (): Promise<RouteResponse> => {
       told()
       background.set(this.#id, running)
       progress.queued()
-      if (!this.#request.stream) return jsonResponse(progress.resource, this.#headers)
+      const queued = progress.resource
+      // Whoever comes back once this process was killed hears what became of it.
+      begun = this.#put(queued)
+      await begun
+      if (!this.#request.stream) return jsonResponse(queued, this.#headers)
       return { status: 200, body: running.follow(-1), headers: { ...SSE_HEADERS, ...this.#headers } }
     }
     return {
@@ -109,11 +116,15 @@ class Making {
 
   /** The answer is given whether or not it can be kept. */
   readonly #keep: KeepResponse = async (response) => {
-    const { responses, log } = this.#service
-    const notKept = (error: unknown) =>
-      log({ type: 'fault', message: `The response ${response.id} could not be stored.`, error })
-    await this.#append(response).catch(notKept)
-    if (this.#stores) await responses.store.put(this.#kept(response)).catch(notKept)
+    await this.#append(response).catch(this.#notKept)
+    if (this.#stores) await this.#put(response)
+  }
+
+  readonly #notKept = (error: unknown): void =>
+    this.#service.log({ type: 'fault', message: `The response ${this.#id} could not be stored.`, error })
+
+  #put(response: ResponseResource): Promise<void> {
+    return this.#service.responses.store.put(this.#kept(response)).catch(this.#notKept)
   }
 
   #kept(response: ResponseResource): KeptResponse {
