@@ -108,18 +108,33 @@ describe('local-v1 serve ends at a signal', () => {
     await expectFree(port)
   })
 
-  it('and cuts off an answer that takes longer than the grace period, and counts it', async () => {
-    const ledger = join(folder, 'usage.jsonl')
-    const { process: server, port } = await served(
-      ...['--grace', '0.1', '--upstream', await stuckUpstream(), '--usage-file', ledger],
-    )
-    const stream = await stuckStream(port)
-    await server.stop('SIGTERM')
-    expect((await server.exit).code).toBe(0)
-    await stream.closed
-    await expectFree(port)
-    expect(JSON.parse(await readFile(ledger, 'utf8'))).toMatchObject({ model: 'stuck/model', outcome: 'aborted' })
-  })
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'and cuts off an answer that takes longer than the grace period, says so and counts it: %s',
+    async (signal) => {
+      const [ledger, responses] = [join(folder, `${signal}.jsonl`), join(folder, signal)]
+      const { process: server, port } = await served(
+        ...['--grace', '0.1', '--upstream', await stuckUpstream(), '--usage-file', ledger, '--responses', responses],
+      )
+      const stream = await stuckStream(port)
+      const background = await fetch(`http://127.0.0.1:${port}/v1/responses`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'stuck/model', input: 'Go on for ever.', background: true }),
+      })
+      const { id } = (await background.json()) as { id: string }
+      await server.stop(signal)
+      expect((await server.exit).code).toBe(0)
+      await stream.closed
+      expect(stream.rest()).toMatch(/data: {"error":.*"code":"closing"/)
+      await expectFree(port)
+      const counted = (await readFile(ledger, 'utf8')).trim().split('\n')
+      expect(counted.map((line) => JSON.parse(line))).toMatchObject(
+        Array.from({ length: 2 }, () => ({ model: 'stuck/model', outcome: 'error' })),
+      )
+      const kept = JSON.parse(await readFile(join(responses, `${id}.json`), 'utf8'))
+      expect(kept.response).toMatchObject({ status: 'failed', error: { code: 'server_error' } })
+    },
+  )
 
   it('and at once at the second one', async () => {
     const { process: server, port } = await served('--grace', FOR_EVER, '--upstream', await stuckUpstream())

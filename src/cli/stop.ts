@@ -1,13 +1,17 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { constants } from 'node:os'
 import process from 'node:process'
 import { atMost } from '../platform/index.js'
 import type { V1 } from '../service/index.js'
 import { watchLauncher } from './launcher.js'
 import { note, paint } from './terminal.js'
 
-/** For answers that were cut off to be counted, and for the ledger and the engine to be closed. */
+/** For who is cut off to be told and counted, and for the ledger and the engine to be closed. */
 const LAST_MS = 900
+
+/** The last is what a terminal sends that is closed, or a connection to it that breaks. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** npm passes on the Ctrl-C that the terminal has sent to us already. */
 const SAME_SIGNAL_MS = 500
@@ -38,10 +42,9 @@ export function stopOnSignal(server: Server, v1: V1, graceMs: number): Ending {
     if (begun === undefined) {
       note(paint('dim', `Running answers have ${graceMs / 1000} s to finish. A second signal stops at once.`))
       stop()
-    } else if (performance.now() - begun > SAME_SIGNAL_MS) process.exit(signal === 'SIGINT' ? 130 : 143)
+    } else if (performance.now() - begun > SAME_SIGNAL_MS) process.exit(128 + constants.signals[signal])
   }
-  process.on('SIGINT', signalled)
-  process.on('SIGTERM', signalled)
+  for (const signal of SIGNALS) process.on(signal, signalled)
   watchLauncher(() => {
     if (begun !== undefined) return
     note(paint('dim', 'The process that started local-v1 has ended, so local-v1 ends too.'))
@@ -59,13 +62,17 @@ export function stopOnSignal(server: Server, v1: V1, graceMs: number): Ending {
 async function end(server: Server, connections: Connections, v1: V1, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
   connections.leaveSilent()
-  const service = v1.close().then(
+  const cut = new AbortController()
+  const service = v1.close(cut.signal).then(
     // Who is still sending would be told that it is closed.
     () => connections.leaveUnanswered(),
     (error: unknown) => note(paint('red', `The service could not be closed: ${error}`)),
   )
   const all = Promise.all([closed, service])
   await atMost(graceMs, all)
+  cut.abort()
+  await atMost(LAST_MS, all)
+  // Who does not read what it is told keeps nobody.
   server.closeAllConnections()
   await atMost(LAST_MS, all)
 }

@@ -184,8 +184,11 @@ export interface V1 {
   watchLoads(listener: (progress: LoadProgress) => void): () => void
   /** Frees a model; its next request loads it again. */
   unload(model: string): Promise<void>
-  /** Refuses new requests, lets running ones end, then closes the ledger and the engine. */
-  close(): Promise<void>
+  /**
+   * Refuses new requests, lets running ones end, then closes the ledger and the engine. Once `cut` aborts, whoever still
+   * waits for an answer gets an error instead, and what was made of it is counted.
+   */
+  close(cut?: AbortSignal): Promise<void>
 }
 
 /**
@@ -259,6 +262,8 @@ export function createV1(options: V1Options): V1 {
   const close = async () => {
     loader.close()
     await admission.close()
+    // How they ended is written after their places are free.
+    await Promise.all([...service.responses.background.values()].map((each) => each.ended()))
     await usage.close?.()
     await service.responses.store.close?.()
     await engine.close?.()
@@ -273,11 +278,19 @@ export function createV1(options: V1Options): V1 {
     load: (model, onProgress, signal) => loader.load(model, onProgress, signal),
     watchLoads: (listener) => loader.watch(listener),
     unload: (model) => loader.unload(model),
-    close() {
+    close(cut) {
+      const end = () => service.deadlines.endAll(cutOff())
       closing ??= close()
+      if (cut?.aborted) end()
+      else cut?.addEventListener('abort', end, { once: true })
       return closing
     },
   }
+}
+
+function cutOff(): V1Error {
+  const message = 'The service was stopped before the answer was finished. Send the request again.'
+  return new V1Error(503, message, { code: 'closing', retryAfter: 5 })
 }
 
 /** What could not be kept is better known before the first request than after it. */

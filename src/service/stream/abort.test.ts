@@ -59,8 +59,23 @@ const late = (ms: number) => `longer than ${ms} ms`
 describe('what may take equally long', () => {
   it('has no clock where there is no limit', () => {
     const { set } = clock()
-    expect(new Deadlines(undefined, late).begin(() => {})).toBeUndefined()
+    new Deadlines(undefined, late).begin(() => {})
     expect(set).not.toHaveBeenCalled()
+  })
+
+  it.each([undefined, 100])('hears that all end now, once, unless it has ended (limit: %s)', (ms) => {
+    clock()
+    const deadlines = new Deadlines(ms, late)
+    const received: unknown[] = []
+    const [ended] = [1, 2, 3].map((n) => deadlines.begin((reason) => received.push([n, reason])))
+    ended!()
+    deadlines.endAll('all')
+    deadlines.endAll('again')
+    vi.advanceTimersByTime(1000)
+    expect(received).toEqual([
+      [2, 'all'],
+      [3, 'all'],
+    ])
   })
 
   it('hears that it was too long, each at its own time, by one clock', () => {

@@ -30,13 +30,21 @@ export class Deadlines {
   }
 
   /** `passed` hears of it, unless the returned function is called before. */
-  begin(passed: (reason: unknown) => void): (() => void) | undefined {
-    if (this.#ms === undefined) return undefined
-    const deadline = { at: performance.now() + this.#ms, passed }
+  begin(passed: (reason: unknown) => void): () => void {
+    const deadline = { at: performance.now() + (this.#ms ?? 0), passed }
     this.#open.add(deadline)
+    if (this.#ms === undefined) return () => this.#open.delete(deadline)
     if (this.#clock === undefined) this.#set(this.#ms)
     else if (this.#open.size === 1) (this.#clock as Timer).ref?.()
     return () => this.#end(deadline)
+  }
+
+  /** Ends all of them now. */
+  endAll(reason: unknown): void {
+    for (const deadline of this.#open) {
+      this.#end(deadline)
+      deadline.passed(reason)
+    }
   }
 
   #end(deadline: Deadline): void {
@@ -76,7 +84,7 @@ export class LinkedAbort {
   readonly #controller = new AbortController()
   readonly #source: AbortSignal
   readonly #aborted: ((reason: unknown) => void) | undefined
-  readonly #inTime: (() => void) | undefined
+  readonly #inTime: () => void
 
   constructor(source: AbortSignal, deadlines: Deadlines, aborted?: (reason: unknown) => void) {
     this.#source = source
@@ -94,7 +102,7 @@ export class LinkedAbort {
   /** Lets go of the source and the clock; the signal stays as it is. */
   dispose(): void {
     this.#source.removeEventListener('abort', this.#follow)
-    this.#inTime?.()
+    this.#inTime()
   }
 
   readonly #end = (reason: unknown): void => {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
-import { errorOf, finish, jsonOf, KEY, MODEL, posting, serviceOf, text } from '../../v1.test-helper.js'
+import type { UsageEvent } from '../../../usage/index.js'
+import { errorOf, finish, jsonOf, KEY, MODEL, pause, posting, serviceOf, text } from '../../v1.test-helper.js'
 import { eventsOf, look, service, settled } from './responses.test-helper.js'
 import { folderResponses } from './store/folder.js'
 
@@ -124,6 +125,30 @@ describe('in the background', () => {
     await killed.ask(`/responses/${id}/cancel`, { method: 'POST' })
     expect(jsonOf(await next.ask(`/responses/${id}`))).toMatchObject({ status: 'cancelled' })
   })
+
+  test.each([600_000, Number.POSITIVE_INFINITY])(
+    'one that is cut off by the end of the service has failed, as all others; it is counted and stored (timeoutMs: %s)',
+    async (timeoutMs) => {
+      const path = await temporary()
+      const outcomes: string[] = []
+      const options = { timeoutMs, onUsage: ({ outcome }: UsageEvent) => void outcomes.push(outcome) }
+      const { create, ask, post, v1 } = service(slow, { responses: folderResponses(path), ...options })
+      const { id } = await create({ background: true })
+      const followed = ask(`/responses/${id}?stream=true`)
+      const [whole, streamed] = [post({ input: 'Hi' }), post({ input: 'Hi', stream: true })]
+      while (jsonOf(await ask('/load')).server_load < 3) await pause(5)
+      const cut = new AbortController()
+      const closed = v1.close(cut.signal)
+      cut.abort()
+      await closed
+      const { ask: later } = service('Fine.', { responses: folderResponses(path) })
+      expect(await settled(later, id)).toMatchObject({ status: 'failed', output: [{ content: [{ text: 'One' }] }] })
+      expect(eventsOf((await followed).text).at(-1)).toMatchObject({ type: 'response.failed', response: { id } })
+      expect(errorOf(await whole)).toMatchObject({ status: 503, code: 'closing' })
+      expect(eventsOf((await streamed).text).at(-1)).toMatchObject({ type: 'response.failed' })
+      expect(outcomes).toEqual(['error', 'error', 'error'])
+    },
+  )
 
   test('what the queue refuses is refused to whoever asked, and what gives way in it says so', async () => {
     const { create, post, ask } = service(slow, { maxInFlight: 1, maxQueue: 2, keys: [KEY, 'another'] })

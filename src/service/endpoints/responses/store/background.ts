@@ -45,6 +45,10 @@ export class BackgroundResponse {
     if (this.over) return
     this.cancelled = true
     this.#client.abort(new V1Error(499, 'The response was cancelled.', { code: 'cancelled' }))
+    await this.ended()
+  }
+
+  async ended(): Promise<void> {
     while (!this.over) await this.#next()
   }
 
