@@ -188,6 +188,19 @@ describe('Ctrl-C, while a model is on its way', () => {
   })
 })
 
+describe.skipIf(process.platform === 'win32')('local-v1 serve --responses', () => {
+  it('leaves the folder to the server that has it, and takes it over from one that was killed', async () => {
+    const args = ['--responses', join(folder, 'kept')]
+    const first = await served(...args)
+    const second = start(process.execPath, [PROGRAM, 'serve', ...options(), ...args])
+    running.push(second)
+    expect((await second.exit).code).toBe(1)
+    expect(second.output()).toMatch(/^error: The folder .*kept of --responses is used by another local-v1/m)
+    await first.process.stop('SIGKILL')
+    for (const end of ['SIGTERM', 'SIGKILL'] as const) await (await served(...args)).process.stop(end)
+  })
+})
+
 describe('local-v1 serve --timeout', () => {
   it('ends an answer that takes longer, in its stream, and goes on serving', async () => {
     const { port, process: server } = await served('--upstream', await stuckUpstream(), '--timeout', '1')

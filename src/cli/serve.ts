@@ -14,6 +14,7 @@ import { withPlayground } from './playground.js'
 import { pageModels } from './playground-models.js'
 import { type KeyOptions, serveKeys } from './serve-keys.js'
 import { serveLog } from './serve-log.js'
+import { claimFolder } from './sole.js'
 import { stopOnSignal } from './stop.js'
 import { note, paint, progressReporter } from './terminal.js'
 
@@ -146,6 +147,7 @@ async function keptIn(place: ServerOptions['responses']): Promise<Pick<V1Options
   } catch (error) {
     throw new Fault(`The folder ${place} of --responses cannot be written: ${(error as Error).message}`, 1)
   }
+  await claimFolder(place)
   return { responses: folderResponses(place) }
 }
 
