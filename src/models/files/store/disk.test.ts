@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,6 +46,40 @@ const ADDRESSES = [
   ...['/b%b', '/q/?z=1', '/q/?z=2'],
   ...['/%2E%2E%2Fup', '/...', `/${LONG}1`, `/${LONG}2`, `/${LONG.slice(1)}1`, `/${'n'.repeat(240)}`],
 ].map((path) => `${HOST}${path}`)
+
+describe('of several who write one file', () => {
+  it('each writes the whole of it by itself, and it is whole for all', async () => {
+    const url = `${HOST}/r/model.bin`
+    const first = await store.write(url)
+    await first.append(utf8.encode('who'))
+    const second = await diskStore(folder)!.write(url)
+    expect(second.written).toBe(0)
+    await second.append(utf8.encode('whole'))
+    await second.commit()
+    await first.append(utf8.encode('le'))
+    expect(await textOf(url)).toBe('whole')
+    await first.commit()
+    expect(await textOf(url)).toBe('whole')
+    await Promise.all([first.close(), second.close()])
+    expect(await fs.readdir(join(folder, 'models.test/r'))).toEqual(['model.bin'])
+  })
+
+  it('goes on with what one left whose process was killed, and is the only one that does', async () => {
+    const url = `${HOST}/model.bin`
+    const first = await store.write(url)
+    await first.append(utf8.encode('who'))
+    const [name] = (await fs.readdir(join(folder, 'models.test'))) as [string]
+    const { pid } = spawnSync(process.execPath, ['-e', ''])
+    const killed = join(folder, 'models.test', name.replace(`${process.pid}`, `${pid}`))
+    await fs.rename(join(folder, 'models.test', name), killed)
+    await first.close()
+    const [next, other] = [await store.write(url), await store.write(url)]
+    expect([next.written, other.written]).toEqual([3, 0])
+    await next.append(utf8.encode('le'))
+    await next.commit()
+    expect(await textOf(url)).toBe('whole')
+  })
+})
 
 describe('on a disk', () => {
   it('each address has a file of its own, below the folder', async () => {

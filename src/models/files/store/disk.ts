@@ -7,7 +7,12 @@ type FileHandle = import('node:fs/promises').FileHandle
 
 const CHUNK = 1 << 20
 
-/** Files below `folder`, by host and path. A file that is not whole yet ends in `.part`, and a later load goes on with it. */
+const program = () => builtin<typeof import('node:process')>('node:process')!
+
+/**
+ * Files below `folder`, by host and path. A file that is not whole yet ends in `.part`, and a later load goes on with it.
+ * While it is written it has the writer's name: of several processes each writes its own.
+ */
 export function diskStore(folder: string): FileStore | undefined {
   const fs = builtin<Fs>('node:fs/promises')
   if (!fs) return undefined
@@ -227,12 +232,15 @@ function diskFile(fs: Fs, path: string, bytes: number): StoredFile {
 
 /** Nothing is made before there is something to keep, and what holds nothing in the end is taken away. */
 async function openWriter(fs: Fs, path: string, folder: string, beginFolder: () => Promise<void>): Promise<FileWriter> {
-  const part = `${path}${PART}`
-  let written = (await sizeOf(fs, part)) ?? 0
-  let file: FileHandle | undefined = written > 0 ? await fs.open(part, 'a+') : undefined
+  const part = `${path}.${program().pid}-${Math.random().toString(36).slice(2, 10)}${PART}`
+  const left = await takeOver(fs, path, part)
+  let written = left ?? 0
+  let file: FileHandle | undefined = left === undefined ? undefined : await fs.open(part, 'a+')
+  let mine = file !== undefined
   const begin = async () => {
     await beginFolder()
     await fs.mkdir(parentOf(path), { recursive: true })
+    mine = true
     return fs.open(part, 'a+')
   }
   const close = async () => {
@@ -258,13 +266,41 @@ async function openWriter(fs: Fs, path: string, folder: string, beginFolder: () 
       await file.sync()
       await close()
       await fs.rename(part, path)
+      mine = false
       return diskFile(fs, path, written)
     },
     async close() {
-      const begun = file !== undefined
       await close()
-      if (begun && written === 0) await discard(fs, part, folder)
+      if (!mine) return
+      mine = false
+      if (written === 0) await discard(fs, part, folder)
+      // All of it may have been deleted meanwhile.
+      else await fs.rename(part, `${path}${PART}`).catch(() => {})
     },
+  }
+}
+
+/** What follows the name of a file that is not whole: of whom, while somebody writes it. */
+const UNFINISHED = /^(?:\.(\d+)-[a-z0-9]+)?\.part$/
+
+/** Makes one's own what was left of a file by others, who have ended; how long it is. */
+async function takeOver(fs: Fs, path: string, part: string): Promise<number | undefined> {
+  const folder = parentOf(path)
+  for (const name of await fs.readdir(folder).catch(() => [])) {
+    const other = `${folder}/${name}`
+    const found = other.startsWith(path) && UNFINISHED.exec(other.slice(path.length))
+    // Renamed by two at once, it is one's.
+    if (found && !(found[1] && isAlive(Number(found[1])))) await fs.rename(other, part).catch(() => {})
+  }
+  return sizeOf(fs, part)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return program().kill(pid, 0)
+  } catch (error) {
+    // Another user's is.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
 
@@ -300,7 +336,7 @@ async function sizeOf(fs: Fs, path: string): Promise<number | undefined> {
 export function defaultFolder(): string | undefined {
   const os = builtin<typeof import('node:os')>('node:os')
   if (!os) return undefined
-  const process = builtin<typeof import('node:process')>('node:process')!
+  const process = program()
   const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env
   if (XDG_CACHE_HOME) return `${XDG_CACHE_HOME}/local-v1`
   if (process.platform === 'win32' && LOCALAPPDATA) return `${LOCALAPPDATA}/local-v1`
