@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { ChatCall } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
 import type { UsageEvent } from '../../../usage/index.js'
@@ -132,11 +133,17 @@ describe('in the background', () => {
       const path = await temporary()
       const outcomes: string[] = []
       const options = { timeoutMs, onUsage: ({ outcome }: UsageEvent) => void outcomes.push(outcome) }
-      const { create, ask, post, v1 } = service(slow, { responses: folderResponses(path), ...options })
+      let heard = 0
+      const stuck = async function* ({ signal }: ChatCall) {
+        yield text('One')
+        heard++
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      }
+      const { create, ask, post, v1 } = service(stuck, { responses: folderResponses(path), ...options })
       const { id } = await create({ background: true })
       const followed = ask(`/responses/${id}?stream=true`)
       const [whole, streamed] = [post({ input: 'Hi' }), post({ input: 'Hi', stream: true })]
-      while (jsonOf(await ask('/load')).server_load < 3) await pause(5)
+      while (heard < 3) await pause(5)
       const cut = new AbortController()
       const closed = v1.close(cut.signal)
       cut.abort()
