@@ -81,6 +81,21 @@ describe('of several who write one file', () => {
   })
 })
 
+describe('of a process that was killed and had the number of this one, as in a container that begins again', () => {
+  it.each([
+    ['what is old is gone on with', 3600, 3],
+    ['what may still be written is left alone', 0, 0],
+  ])('%s', async (_, seconds, written) => {
+    const url = `${HOST}/model.bin`
+    const first = await store.write(url)
+    await first.append(utf8.encode('who'))
+    const [name] = (await fs.readdir(join(folder, 'models.test'))) as [string]
+    const time = Date.now() / 1000 - seconds
+    await fs.utimes(join(folder, 'models.test', name), time, time)
+    expect((await store.write(url)).written).toBe(written)
+  })
+})
+
 describe('on a disk', () => {
   it('each address has a file of its own, below the folder', async () => {
     for (const url of ADDRESSES) await keep(url, url)

@@ -290,10 +290,20 @@ async function takeOver(fs: Fs, path: string, part: string): Promise<number | un
     const other = `${folder}/${name}`
     const found = other.startsWith(path) && UNFINISHED.exec(other.slice(path.length))
     // Renamed by two at once, it is one's.
-    if (found && !(found[1] && isAlive(Number(found[1])))) await fs.rename(other, part).catch(() => {})
+    if (found && !(await isBeingWritten(fs, other, found[1]))) await fs.rename(other, part).catch(() => {})
   }
   return sizeOf(fs, part)
 }
+
+/** A process in a container that begins again has the number that it had before: the time of the file tells then. */
+async function isBeingWritten(fs: Fs, path: string, pid: string | undefined): Promise<boolean> {
+  if (pid === undefined || Number(pid) !== program().pid) return pid !== undefined && isAlive(Number(pid))
+  const stat = await fs.stat(path).catch(() => undefined)
+  return stat !== undefined && Date.now() - stat.mtimeMs < SILENT_MS
+}
+
+/** No download is silent for so long. */
+const SILENT_MS = 120_000
 
 function isAlive(pid: number): boolean {
   try {
