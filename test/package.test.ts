@@ -26,16 +26,16 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 201_000,
-  './browser': 565_000,
+  '.': 202_500,
+  './browser': 567_000,
   // What points at values, and the readers of numbers and dates.
-  './core': 489_000,
-  './webgpu': 489_000,
-  './webllm': 231_000,
-  './webllm/worker': 238_500,
-  './llama-cpp': 254_500,
-  './structured': 108_800,
-  './messages': 20_300,
+  './core': 490_000,
+  './webgpu': 490_000,
+  './webllm': 231_500,
+  './webllm/worker': 239_000,
+  './llama-cpp': 255_000,
+  './structured': 109_000,
+  './messages': 20_500,
   './ollama': 26_700,
   './service-worker': 11_000,
   './express': 7_400,
@@ -47,7 +47,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './extract': 3_000,
   './ai-sdk': 2_600,
   './testing': 2_000,
-  './next': 1_500,
+  './next': 1_600,
   './hono': 1_000,
   './deno': 1_000,
 }
@@ -186,7 +186,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 94_500],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 95_000],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2600],
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_610_000)
+    expect(packed.size).toBeLessThan(1_615_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
