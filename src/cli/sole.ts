@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import process from 'node:process'
 import { Fault } from './fault.js'
 
 /** Of the name of a socket; systems take a little more. */
@@ -14,6 +15,7 @@ export async function claimFolder(folder: string): Promise<void> {
   const path = join(folder, '.server')
   if (Buffer.byteLength(path) > MOST_BYTES) return
   const server = createServer((socket) => socket.destroy()).unref()
+  process.once('exit', () => server.listening && rmSync(path, { force: true }))
   if ((await listened(server, path)) !== 'EADDRINUSE') return
   if (await answers(path)) {
     const what = `The folder ${folder} of --responses is used by another local-v1 that runs.`
