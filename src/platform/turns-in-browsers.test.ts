@@ -39,22 +39,3 @@ it('work in slices lets messages, timers and other work have their turns', async
   expect(order.slice(0, 2).sort()).toEqual(['message', 'timer'])
   expect(order.slice(2).sort()).toEqual(['one', 'other'])
 })
-
-it('in a Cloudflare Worker it waits for nothing that ends with a request', async () => {
-  vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
-  // What was begun by a request that is over.
-  vi.stubGlobal('setImmediate', () => {})
-  vi.stubGlobal('MessageChannel', undefined)
-  vi.resetModules()
-  const worker = await import('./turns.js')
-  await worker.breathe()
-  expect(
-    await worker.inTurns(
-      worker.mapped([1, 2], (n) => 2 * n),
-      undefined,
-    ),
-  ).toEqual([2, 4])
-  const entrance = new worker.Entrance(1)
-  for (let turn = 0; turn < 3; turn++) await entrance.enter('caller')
-  vi.unstubAllGlobals()
-})
