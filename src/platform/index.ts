@@ -44,6 +44,7 @@ export {
   UNSAFE,
   VERBOSE,
 } from './dawn.js'
+export { hasEnded } from './ended.js'
 export { exp, log, softmax } from './exact.js'
 export { floatToHalf, halfToFloat } from './half.js'
 export {

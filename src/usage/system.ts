@@ -1,3 +1,5 @@
+import { hasEnded } from '../platform/index.js'
+
 /** The few functions of `node:fs` used here; Deno has them too. */
 export interface FileSystem {
   openSync(path: string, flags: string): number
@@ -34,7 +36,12 @@ export async function nodeSystem(): Promise<System> {
   const fs = await load<FileSystem>('node:fs')
   const os = await load<typeof import('node:os')>('node:os')
   const process = await load<typeof import('node:process')>('node:process')
-  return { fs, pid: process.pid, host: `${os.hostname()} ${namespace(fs)}`.trim(), ended: (pid) => ended(process, pid) }
+  return {
+    fs,
+    pid: process.pid,
+    host: `${os.hostname()} ${namespace(fs)}`.trim(),
+    ended: (pid) => hasEnded(process, pid),
+  }
 }
 
 /** The name is in a variable, so that bundlers for browsers do not look for the module. */
@@ -49,15 +56,5 @@ function namespace(fs: FileSystem): string {
     return fs.readlinkSync('/proc/self/ns/pid')
   } catch {
     return ''
-  }
-}
-
-function ended(process: typeof import('node:process'), pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return false
-  } catch (error) {
-    // Another user's process is alive, and one that may not be asked for may be.
-    return (error as { code?: string }).code === 'ESRCH'
   }
 }

@@ -2,6 +2,7 @@
 
 import { getOrMake } from '../../platform/index.js'
 import type { Fuel } from '../fuel.js'
+import { below } from './ascending.js'
 import type { CharSet } from './charset.js'
 
 const ASCII = 128
@@ -92,14 +93,9 @@ class Holding {
   turn(set: number): void {
     const mixed = Math.imul(set + 1, 0x9e3779b1)
     this.mark ^= Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b)
-    let [from, to] = [0, this.sets.length]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if (this.sets[middle]! < set) from = middle + 1
-      else to = middle
-    }
-    if (this.sets[from] === set) this.sets.splice(from, 1)
-    else this.sets.splice(from, 0, set)
+    const at = below(this.sets, set)
+    if (this.sets[at] === set) this.sets.splice(at, 1)
+    else this.sets.splice(at, 0, set)
   }
 
   are(others: readonly number[]): boolean {

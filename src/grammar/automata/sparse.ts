@@ -3,6 +3,7 @@
  * made for one text, and nobody keeps what is learned of their places.
  */
 
+import { below } from './ascending.js'
 import { Classes, NEVER } from './classes.js'
 import { DEAD, type TextAutomaton } from './types.js'
 
@@ -192,16 +193,4 @@ export function classesOf(letters: Uint32Array): Classes {
   })
   if (!surrogates) passSurrogates()
   return new Classes(starts, ids, FIRST_LETTER + letters.length)
-}
-
-/** Where the first of an ascending list is that is not less, of those from one place up to another. */
-export function below(list: Uint16Array | Uint32Array, value: number, from = 0, to = list.length): number {
-  let low = from
-  let high = to
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (list[middle]! < value) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -1,7 +1,8 @@
 /** The stretches of texts, cut where `platform/borders.ts` says. */
 
 import { atOnce, MAY_BEGIN, MAY_END, type Slices } from '../../platform/index.js'
-import { below, classesOf, FIRST_LETTER, OfOneText, SparseAutomaton } from './sparse.js'
+import { below } from './ascending.js'
+import { classesOf, FIRST_LETTER, OfOneText, SparseAutomaton } from './sparse.js'
 import { BREAK, suffixesOf } from './suffixes.js'
 import { DEAD, type TextAutomaton } from './types.js'
 

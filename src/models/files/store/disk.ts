@@ -1,4 +1,4 @@
-import { builtin } from '../../../platform/index.js'
+import { builtin, hasEnded } from '../../../platform/index.js'
 import { sliceOfFile } from '../slice-of-file.js'
 import { type FileStore, type FileWriter, isNote, type KeptRepository, type StoredFile, USED } from './store.js'
 
@@ -297,22 +297,14 @@ async function takeOver(fs: Fs, path: string, part: string): Promise<number | un
 
 /** A process in a container that begins again has the number that it had before: the time of the file tells then. */
 async function isBeingWritten(fs: Fs, path: string, pid: string | undefined): Promise<boolean> {
-  if (pid === undefined || Number(pid) !== program().pid) return pid !== undefined && isAlive(Number(pid))
+  if (pid === undefined) return false
+  if (Number(pid) !== program().pid) return !hasEnded(program(), Number(pid))
   const stat = await fs.stat(path).catch(() => undefined)
   return stat !== undefined && Date.now() - stat.mtimeMs < SILENT_MS
 }
 
 /** No download is silent for so long. */
 const SILENT_MS = 120_000
-
-function isAlive(pid: number): boolean {
-  try {
-    return program().kill(pid, 0)
-  } catch (error) {
-    // Another user's is.
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
-  }
-}
 
 /** Deletes an empty file, and the folders above it that are empty now. */
 async function discard(fs: Fs, part: string, folder: string): Promise<void> {
