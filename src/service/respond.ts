@@ -13,6 +13,7 @@ import {
 } from './answer/service.js'
 import type { Authenticate, Caller, Projects } from './door/auth.js'
 import {
+  allowSilence,
   type ConnectionInfo,
   checkOrigin,
   corsHeaders,
@@ -115,6 +116,7 @@ async function answer(
   if (service.admission.closed) throw closing()
   const caller = endpoint.open ? NOBODY : await door.authenticate(request)
   line.caller = caller
+  allowSilence(request, info)
   const project = endpoint.open ? null : door.projects.of(request, caller)
   line.project = project
   if (endpoint.admin && !caller.admin) throw adminOnly()

@@ -5,7 +5,6 @@ declare const Bun: {
   serve(options: {
     hostname: string
     port: number
-    idleTimeout: number
     fetch(request: Request, server: object): Response | Promise<Response>
   }): { port: number }
 }
@@ -14,7 +13,6 @@ const here = services()
 const { port } = Bun.serve({
   hostname: '127.0.0.1',
   port: 0,
-  idleTimeout: 0,
   fetch: (request, server) => {
     const v1 = here.all.find((each) => each.match(request))
     return v1 ? v1.fetch(request, server) : outside(here, request)

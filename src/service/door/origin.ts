@@ -68,6 +68,8 @@ export interface ConnectionInfo {
   readonly remoteAddr?: { readonly hostname?: string }
   /** The address of the other end, as Bun's server gives it. */
   requestIP?(request: Request): { readonly address: string } | null
+  /** How many seconds Bun's server lets a connection be silent; 0: any number. */
+  timeout?(request: Request, seconds: number): void
 }
 
 export interface OriginRules {
@@ -148,6 +150,11 @@ function isFromHere(request: Request, info: ConnectionInfo | undefined): boolean
   if ('remoteAddr' in info) return mayBeLoopback(info.remoteAddr?.hostname)
   if (typeof info.requestIP === 'function') return mayBeLoopback(info.requestIP(request)?.address)
   return false
+}
+
+/** Bun ends what says nothing for ten seconds, and a model may read a prompt for longer. */
+export function allowSilence(request: Request, info: ConnectionInfo | undefined): void {
+  if (typeof info?.timeout === 'function') info.timeout(request, 0)
 }
 
 /** A socket in the file system has no address, nor has one that is closed already: those are taken for our own. */
