@@ -29,6 +29,10 @@ export interface WllamaOptions {
 /** More than any model has. */
 const ALL_LAYERS = 99_999
 
+/** By what its llama.cpp says of each place where weights lie: where no GPU is fit for it, it computes on the CPU without an error. */
+export const onGpu = (said: readonly string[]): boolean =>
+  said.some((line) => /load_tensors:\s+(?!CPU)\S+ model buffer size/.test(line))
+
 interface Chunk {
   /** In the last one. */
   readonly timings?: { readonly prompt_n: number; readonly cache_n: number; readonly predicted_n: number }
@@ -71,8 +75,10 @@ const gpuOf = ({ gpu }: { readonly gpu?: { requestAdapter(): Promise<unknown> } 
 async function open({ threads = usefulThreads(), sequences, context, ...options }: WllamaOptions): Promise<Subject> {
   const { module, wasm, gguf, version, model, vocabulary, gpu } = options
   const { Wllama } = (await import(module)) as Library
-  const quiet = { debug() {}, log() {}, warn() {}, error: console.error }
-  const wllama = new Wllama({ default: wasm }, { logger: quiet, suppressNativeLog: true })
+  const said: string[] = []
+  const note = (...words: unknown[]) => void said.push(words.join(' '))
+  const logger = { debug: note, log: note, warn: note, error: console.error }
+  const wllama = new Wllama({ default: wasm }, { logger, suppressNativeLog: !gpu })
   const file = await (await fetch(gguf)).blob()
   await wllama.loadModel([file], {
     n_ctx: sequences * context,
@@ -82,6 +88,10 @@ async function open({ threads = usefulThreads(), sequences, context, ...options 
     n_threads: threads,
     n_gpu_layers: gpu ? ALL_LAYERS : 0,
   })
+  if (gpu && !onGpu(said)) {
+    await wllama.exit()
+    throw new Error('it found no GPU that it takes, and computes on the CPU.')
+  }
   return {
     about: {
       engine: 'wllama',
