@@ -16,13 +16,15 @@ export async function claimFolder(folder: string): Promise<void> {
   if (Buffer.byteLength(path) > MOST_BYTES) return
   const server = createServer((socket) => socket.destroy()).unref()
   process.once('exit', () => server.listening && rmSync(path, { force: true }))
-  if ((await listened(server, path)) !== 'EADDRINUSE') return
-  if (await answers(path)) {
-    const what = `The folder ${folder} of --responses is used by another local-v1 that runs.`
-    throw new Fault(`${what} Give each its own, or end the other one first.`, 1)
+  // Asked before it is taken, too: Bun takes a socket away from one that lives.
+  for (const last of [false, true]) {
+    if (await answers(path)) {
+      const what = `The folder ${folder} of --responses is used by another local-v1 that runs.`
+      throw new Fault(`${what} Give each its own, or end the other one first.`, 1)
+    }
+    if (last) rmSync(path, { force: true })
+    if ((await listened(server, path)) !== 'EADDRINUSE') return
   }
-  rmSync(path, { force: true })
-  await listened(server, path)
 }
 
 /** Why not, or undefined. */
