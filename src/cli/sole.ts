@@ -18,10 +18,8 @@ export async function claimFolder(folder: string): Promise<void> {
   process.once('exit', () => server.listening && rmSync(path, { force: true }))
   // Asked before it is taken, too: Bun takes a socket away from one that lives.
   for (const last of [false, true]) {
-    if (await answers(path)) {
-      const what = `The folder ${folder} of --responses is used by another local-v1 that runs.`
-      throw new Fault(`${what} Give each its own, or end the other one first.`, 1)
-    }
+    const what = `The folder ${folder} of --responses is used by another local-v1 that runs.`
+    if (await answers(path)) throw new Fault(`${what} Give each its own, or end the other one first.`, 1)
     if (last) rmSync(path, { force: true })
     if ((await listened(server, path)) !== 'EADDRINUSE') return
   }

@@ -152,11 +152,6 @@ function isFromHere(request: Request, info: ConnectionInfo | undefined): boolean
   return false
 }
 
-/** Bun ends what says nothing for ten seconds, and a model may read a prompt for longer. */
-export function allowSilence(request: Request, info: ConnectionInfo | undefined): void {
-  if (typeof info?.timeout === 'function') info.timeout(request, 0)
-}
-
 /** A socket in the file system has no address, nor has one that is closed already: those are taken for our own. */
 function mayBeLoopback(address: unknown): boolean {
   if (typeof address !== 'string') return true
