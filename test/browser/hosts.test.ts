@@ -4,7 +4,7 @@ import { until } from '../contract/speak.js'
 import { bundle } from '../support/bundle.js'
 import { sharedChromium } from '../support/chromium.js'
 import { type Listening, serveFiles } from '../support/serve.js'
-import { type OpenTab, type Visitor, visitor } from '../support/tabs.js'
+import { ASK_MS, type OpenTab, type Visitor, visitor } from '../support/tabs.js'
 import { canUnpack } from '../support/unpack.js'
 import type { Where } from './hosts-worker.js'
 import type { Tab } from './tab.js'
@@ -37,6 +37,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     until(
       () => where(tab, model),
       ({ probe }) => probe.active === calls,
+      ASK_MS,
     )
   const locks = (tab: OpenTab) =>
     tab.page.evaluate(async () => {

@@ -5,7 +5,7 @@ import { until } from '../contract/speak.js'
 import { bundle } from '../support/bundle.js'
 import { sharedChromium } from '../support/chromium.js'
 import { type Listening, listen } from '../support/serve.js'
-import { type OpenTab, type Visitor, visitor } from '../support/tabs.js'
+import { ASK_MS, type OpenTab, type Visitor, visitor } from '../support/tabs.js'
 import { canUnpack } from '../support/unpack.js'
 import type { Where } from './hosts-worker.js'
 import type { Tab } from './tab.js'
@@ -67,6 +67,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
     until(
       () => where(tab, model),
       ({ probe }) => probe.active === calls,
+      ASK_MS,
     )
   const hello = async (tab: OpenTab, stream = false) => (await tab.chat({ stream }, 'device')).done()
   const clearSiteData = async (tab: OpenTab) => {

@@ -36,7 +36,9 @@ beforeAll(async () => {
   await mkdir(folder, { recursive: true })
 })
 
-const build = (args: readonly string[]) => run('npx', ['esbuild', ...args], { cwd: fileURLToPath(folder) })
+const cwd = fileURLToPath(folder)
+const build = (args: readonly string[]) => run(esbuild, [...args], { cwd })
+const esbuild = fileURLToPath(new URL('node_modules/esbuild/bin/esbuild', root))
 
 describe.skipIf(!canUnpack)(
   'the CPU device has threads in one bundled file (npm has Chromium for Linux on x64)',
@@ -48,7 +50,7 @@ describe.skipIf(!canUnpack)(
       expect(script).toMatch(models)
       const nano = "models: [{ id: 'local-v1/nano', from: location.origin + '/nano/' }], threads: 3"
       await writeFile(new URL('v1.ts', folder), script.replace(models, nano))
-      await build(command!.split(' ').slice(1))
+      await run('npx', command!.split(' '), { cwd })
       const module = await readFile(new URL('public/v1.js', folder))
       await build(['v1.ts', '--bundle', '--format=iife', '--outfile=public/classic.js', '--log-level=error'])
       for (const [path, bytes] of Object.entries(await filesIn(fileURLToPath(new URL('models/nano/', root)))))

@@ -26,11 +26,11 @@ export async function probe(reach: Reach, model: string, base = BASE): Promise<P
 }
 
 /** Asks until it holds; the test's own time limit ends it otherwise. */
-export async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
+export async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean, everyMs = 10): Promise<T> {
   for (;;) {
     const answer = await ask()
     if (holds(answer)) return answer
-    await pause(10)
+    await pause(everyMs)
   }
 }
 

@@ -10,12 +10,22 @@ export interface BundleOptions {
   format?: 'esm' | 'iife'
 }
 
+/** By what was asked for: once for all files of tests that a process runs. */
+const bundles = new Map<string, Promise<string>>()
+
 /**
  * One JavaScript file from a TypeScript entry (a path from the repository's root), for runtimes that do not read our
  * sources: browsers, and Deno, which asks for imports that end in `.ts`. Everything else stays as it is. An example's
  * `local-v1/...` is our source, by the paths of examples/tsconfig.json.
  */
-export async function bundle(entry: string, options: BundleOptions = {}): Promise<string> {
+export function bundle(entry: string, options: BundleOptions = {}): Promise<string> {
+  const key = JSON.stringify([entry, options])
+  const made = bundles.get(key) ?? bundled(entry, options)
+  bundles.set(key, made)
+  return made
+}
+
+async function bundled(entry: string, options: BundleOptions): Promise<string> {
   const result = await build({
     absWorkingDir: root,
     entryPoints: [entry],
@@ -26,9 +36,9 @@ export async function bundle(entry: string, options: BundleOptions = {}): Promis
     platform: 'browser',
     target: 'es2022',
     external: ['node:*', 'webgpu', ...(options.external ?? [])],
-    sourcemap: 'inline',
-    // A private session of Chromium stores no script of a service worker over 6.25 MiB.
-    sourcesContent: false,
+    // Each page and worker reads all of it. Names stay, for who reads what went wrong.
+    minifyWhitespace: true,
+    minifySyntax: true,
     logLevel: 'error',
   })
   return result.outputFiles[0]!.text

@@ -2,6 +2,9 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { InstallOptions } from '../../adapters/service-worker/index.js'
 import type { Said, Tab } from '../browser/tab.js'
 
+/** To ask a page takes some milliseconds of a core itself. */
+export const ASK_MS = 50
+
 type InPage = { readonly tab: Tab }
 
 /** One visitor's browser, in which tabs of an application are opened that has `test/browser/tab.ts` in its page. */
@@ -66,7 +69,7 @@ function openTab(page: Page, installed: OpenTab['installed']): OpenTab {
           const now = await answer()
           if (fits(now)) return now
           if (now.done) throw new Error(`it ended with ${JSON.stringify(now)}`)
-          await new Promise((resolve) => setTimeout(resolve, 10))
+          await new Promise((resolve) => setTimeout(resolve, ASK_MS))
         }
       }
       const leave = () => page.evaluate((at) => (window as unknown as InPage).tab.leave(at), at)
