@@ -8,7 +8,8 @@ export interface SlowHub extends Listening {
 
 /** A hub whose every model is a tiny decoder with random weights. It sends half of each, slowly, and the rest when told to. */
 export async function slowHub(): Promise<SlowHub> {
-  const { files } = tinyRepository()
+  // A prompt of some hundred words has a place in it.
+  const { files } = tinyRepository(1, 2048)
   const held = new Set<() => void>()
   let open = false
   const server = await listen((request, response) => {

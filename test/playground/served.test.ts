@@ -32,6 +32,15 @@ async function serve(args: readonly string[] = [], env: Record<string, string> =
   return { origin, process: process_ }
 }
 
+const shared = new Map<string, ReturnType<typeof serve>>()
+
+/** One that all tests ask who want it so, and of which none wants more than an answer. */
+function served(as: 'open' | 'with a key' | 'with a key, at a terminal'): ReturnType<typeof serve> {
+  const found = shared.get(as) ?? serve([], as === 'open' ? {} : { LOCAL_V1_KEY: KEY }, as.endsWith('terminal'))
+  shared.set(as, found)
+  return found
+}
+
 /** For Node: whatever is asked of Hugging Face is asked of this hub. */
 function insteadOfHub(origin: string): string {
   const script = `
@@ -55,7 +64,7 @@ function askAs(origin: string, headers: Record<string, string>, path = '/'): Pro
 describe('the page of local-v1 serve', () => {
   let origin: string
   beforeAll(async () => {
-    origin = (await serve()).origin
+    origin = (await served('open')).origin
   })
 
   test('is served at /, under a strict policy, next to the API', async () => {
@@ -127,26 +136,26 @@ describe('the page of local-v1 serve', () => {
   })
 
   test('adds models for its own key alone, where there are keys', async () => {
-    const { origin: other, process: process_ } = await serve([], { LOCAL_V1_KEY: KEY }, true)
+    const { origin: other, process: process_ } = await served('with a key, at a terminal')
     const own = await printed(process_, /page\s+http:\S+#key=([\w-]{32})/)
     const status = async (key: string) =>
       (await fetch(`${other}/playground/models`, { headers: { authorization: `Bearer ${key}` } })).status
     expect([await status(own), await status(KEY), await status('')]).toEqual([200, 403, 403])
     // Without a terminal there is no such key, and no way in.
-    const { origin: kept } = await serve([], { LOCAL_V1_KEY: KEY })
+    const { origin: kept } = await served('with a key')
     const headers = { authorization: `Bearer ${KEY}` }
     expect((await fetch(`${kept}/playground/models`, { headers })).status).toBe(404)
   })
 
   test('prints no key if its output may be stored', async () => {
-    const { process: process_ } = await serve([], { LOCAL_V1_KEY: KEY })
+    const { process: process_ } = await served('with a key')
     const line = await printed(process_, /(page\s+http.*)/)
     expect(line).toMatch(/\/, which asks for a key$/)
     expect(process_.output()).not.toContain(KEY)
   })
 
   test('prints on a terminal a link with a key of this run, never one of those given', async () => {
-    const { origin: other, process: process_ } = await serve([], { LOCAL_V1_KEY: KEY }, true)
+    const { origin: other, process: process_ } = await served('with a key, at a terminal')
     const key = await printed(process_, /page\s+http:\S+#key=([\w-]{32})/)
     expect(process_.output()).not.toContain(KEY)
     const ask = (bearer: string) => fetch(`${other}/v1/models`, { headers: { authorization: `Bearer ${bearer}` } })
@@ -184,7 +193,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
   }
 
   test('asks the server, and no service worker', async () => {
-    const { origin } = await serve()
+    const { origin } = await served('open')
     const { page, urls } = await visit(`${origin}/`)
     await page.locator('body.ready').waitFor()
     await extracts(page)
@@ -259,6 +268,10 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     expect(await barriers(page)).toEqual([])
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.locator('input[value="ollama/small-1b"]:checked').waitFor({ state: 'attached' })
+    // Weights that are made up write as long as they may.
+    const short = { ticket: { type: 'integer', minimum: 1, maximum: 999 } }
+    const schema = { type: 'object', properties: short, required: ['ticket'], additionalProperties: false }
+    await page.getByRole('textbox', { name: 'Schema' }).fill(JSON.stringify(schema))
     await extracts(page)
     const ask = page.getByLabel('Add another model')
     await ask.fill('ollama:nothing')
@@ -302,7 +315,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
   })
 
   test('takes its key from the fragment, which is sent to nobody and does not stay in the address', async () => {
-    const { process: process_ } = await serve([], { LOCAL_V1_KEY: KEY }, true)
+    const { process: process_ } = await served('with a key, at a terminal')
     const link = await printed(process_, /page\s+(http:\S+#key=[\w-]+)/)
     const { page, urls } = await visit(link)
     await page.locator('body.ready').waitFor()
@@ -317,7 +330,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
   })
 
   test('asks for a key where it has none, and goes on with it', async () => {
-    const { origin } = await serve([], { LOCAL_V1_KEY: KEY })
+    const { origin } = await served('with a key')
     const { page } = await visit(`${origin}/`)
     const give = page.getByRole('button', { name: 'Enter a key' })
     await give.waitFor()
