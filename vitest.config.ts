@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** What takes long, by what it needs. Everything else is `unit`: under a minute on two cores. */
+/** What takes long, by what it needs. Everything else is `unit`. */
 const SLOW = {
   structured: ['src/grammar/**', 'scripts/{masks,written}.test.ts'],
   gpu: [
@@ -30,14 +30,25 @@ const SLOW = {
   ],
 }
 type Slow = keyof typeof SLOW
-const filesOf = (name: Slow) => SLOW[name].map((place) => place.replace(/\*\*$/, '**/*.test.ts'))
+type Name = Slow | 'unit' | 'node'
+const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
+const filesOf = (name: Name) =>
+  name in SLOW ? SLOW[name as Slow].map((place) => place.replace(/\*\*$/, '**/*.test.ts')) : [TESTS]
 /** What of its folders is another's. */
-const OTHERS: Partial<Record<Slow, readonly string[]>> = {
+const OTHERS: Partial<Record<Name, readonly string[]>> = {
   gpu: filesOf('alone'),
   runtimes: [...filesOf('alone'), ...filesOf('clients'), ...filesOf('structured'), 'scripts/models/**'],
+  unit: Object.values(SLOW).flat(),
+  node: [...filesOf('alone'), ...filesOf('gpu'), ...filesOf('browser')],
 }
 const NEVER = ['**/node_modules/**', 'dist/**']
-const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
+/**
+ * Each project starts workers of its own, which import all that is tested anew. What needs nothing but Node is therefore
+ * one, `node`, unless a part of it is asked for by its name.
+ */
+const PARTS = ['unit', 'structured', 'clients', 'runtimes'] as const
+const byName = process.argv.some((argument) => /^--project\b/.test(argument))
+const NAMES: readonly Name[] = [...(byName ? PARTS : (['node'] as const)), 'gpu', 'browser', 'alone']
 
 export default defineConfig({
   // Examples import the package by its name.
@@ -56,25 +67,14 @@ export default defineConfig({
     // What was translated for one project is not translated again for another, nor in the next run.
     experimental: { fsModuleCache: true, fsModuleCachePath: 'node_modules/.cache/local-v1/modules' },
     reporters: ['default', './scripts/summary-reporter.ts'],
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: [TESTS],
-          exclude: [...NEVER, ...Object.values(SLOW).flat()],
-          isolate: false,
-        },
+    projects: NAMES.map((name) => ({
+      extends: true as const,
+      test: {
+        name,
+        include: filesOf(name),
+        exclude: [...NEVER, ...(OTHERS[name] ?? [])],
+        isolate: name === 'alone',
       },
-      ...(Object.keys(SLOW) as Slow[]).map((name) => ({
-        extends: true as const,
-        test: {
-          name,
-          include: filesOf(name),
-          exclude: [...NEVER, ...(OTHERS[name] ?? [])],
-          isolate: name === 'alone',
-        },
-      })),
-    ],
+    })),
   },
 })
