@@ -5,10 +5,14 @@ import { webgpu } from '../../src/engines/webgpu/index.js'
 import { createV1 } from '../../src/index.js'
 import { engineChecks } from './engine.js'
 
-const [from, worker, checks] = process.argv.slice(2)
+const [from, tiny, worker, checks] = process.argv.slice(2)
 const model = 'local-v1/nano'
+const small = 'test/tiny'
 const engine = webgpu({
-  models: [{ id: model, from: from! }],
+  models: [
+    { id: model, from: from! },
+    { id: small, from: tiny! },
+  ],
   device: 'cpu',
   log: () => {},
   ...(worker === 'off' && { worker: false }),
@@ -16,12 +20,19 @@ const engine = webgpu({
 const { fetch } = createV1({ engine, keys: 'none', log: () => {} })
 
 /** Nano's makers ask for a penalty of what was said, so that its greedy token need not be the most likely one. */
-const wanted = engineChecks.filter(({ name }) => name !== 'the greedy token is the most likely one')
-for (const { name, run } of checks === 'none' ? [] : wanted) {
-  try {
-    await run({ fetch, model, contextLength: 4096 })
-  } catch (error) {
-    console.log(`failed: ${name}: ${(error as Error).message}`)
+const ofNano = engineChecks.filter(({ name }) => name !== 'the greedy token is the most likely one')
+const CHECKED: Readonly<Record<string, readonly [string, typeof engineChecks]>> = {
+  tiny: [small, engineChecks],
+  nano: [model, ofNano],
+}
+for (const which of checks!.split(',').filter((which) => which !== '')) {
+  const [model, wanted] = CHECKED[which]!
+  for (const { name, run } of wanted) {
+    try {
+      await run({ fetch, model, contextLength: 4096 })
+    } catch (error) {
+      console.log(`failed: ${name}, of ${model}: ${(error as Error).message}`)
+    }
   }
 }
 
@@ -32,19 +43,20 @@ function computed(): readonly number[] {
 }
 const sum = (times: readonly number[]) => times.reduce((all, each) => all + each, 0)
 
-// How much of what an answer computes this thread does; Linux alone tells.
+// How much of what an answer computes this thread does, which is little to a made-up model; Linux alone tells.
+const asked = checks === '' ? small : model
 const linux = process.platform === 'linux'
 const before = linux ? computed() : []
 await fetch(
   new Request('http://localhost/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'word '.repeat(900) }], max_tokens: 2 }),
+    body: JSON.stringify({ model: asked, messages: [{ role: 'user', content: 'word '.repeat(300) }], max_tokens: 2 }),
   }),
 ).then((response) => response.text())
 const after = linux ? computed() : []
 const used = linux ? (after[0]! - before[0]!) / (sum(after) - sum(before)) : null
-const metadata = engine.models[0]!.metadata!
+const metadata = engine.models.find(({ id }) => id === asked)!.metadata!
 console.log(
   `over: ${JSON.stringify({ worker: metadata.worker ?? null, reason: metadata.worker_reason ?? null, used })}`,
 )
