@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { SAMPLES } from '../src/grammar/samples.test-helper.js'
 import { compile, Vocabulary } from '../src/grammar/structured.js'
 import { randomness } from '../src/grammar/testing.test-helper.js'
+import { runs, turns } from '../test/support/full.js'
 import { arrangements, type Language, language } from './masks/languages.js'
 import { newProof, proveAccepted, proveEverywhere, proveLanguage, proveWritten, Segments } from './masks/proof.js'
 import { madeUpTokenizer, smallVocabulary, tinyVocabulary } from './masks/vocabularies.js'
@@ -11,12 +12,12 @@ describe('a mask allows a token if and only if', () => {
   it('a text of the language begins so and can be completed within the budget', () => {
     const random = randomness(3)
     const proof = newProof()
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < runs(60, 2); i++) {
       const found = language(random)
       if (found !== undefined) proveLanguage(proof, found, smallVocabulary(random, i % 2 === 0), random)
     }
     expect(proof.faults).toEqual([])
-    expect(proof.triples).toBeGreaterThan(50_000)
+    expect(proof.triples).toBeGreaterThan(runs(50_000, 2))
   })
 
   /** Which key or item is being written decides what the others cost that must still come. */
@@ -62,19 +63,21 @@ describe('a mask allows a token if and only if', () => {
         whole: Infinity,
       },
     ]
-    for (const one of languages) {
-      for (const pieces of [0, 20]) proveEverywhere(proof, one, tinyVocabulary(random, one.texts, pieces))
+    // Each language with one of the vocabularies, and the other one beside other words.
+    for (const [i, one] of languages.entries()) {
+      for (const pieces of turns([0, 20], i + words.length, 2))
+        proveEverywhere(proof, one, tinyVocabulary(random, one.texts, pieces))
     }
     expect(proof.faults).toEqual([])
     expect(proof.triples).toBeGreaterThan(1000)
   })
 
-  for (const spelling of ['byte-level', 'sentencepiece'] as const) {
+  for (const [turn, spelling] of (['byte-level', 'sentencepiece'] as const).entries()) {
     it(`it is accepted, with 32,000 made-up tokens, ${spelling}`, () => {
       const random = randomness(5)
       const proof = newProof()
       const vocabulary = Vocabulary.fromTokenizer(madeUpTokenizer(random, 32_000, spelling), { eos: '</s>' })
-      for (const [name, schema] of Object.entries(SAMPLES)) {
+      for (const [name, schema] of turns(Object.entries(SAMPLES), turn, 2)) {
         proveAccepted(proof, name, compile(schema).start(vocabulary), vocabulary, random, 40)
       }
       expect(proof.faults).toEqual([])

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { turns } from '../../test/support/full.js'
 import type { ChatCall } from '../contract/engine.js'
 import { compile, fromSource } from '../grammar/structured.js'
 import { ChatText } from './chat-text.js'
@@ -328,7 +329,8 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
       .start(text.vocabulary).shortest
     const { decoder } = setUp({}, text)
     const called = new Set<string>()
-    for (let seed = 0; seed < 60; seed++) {
+    // Each format with seeds of its own, of all tools and budgets.
+    for (const seed of turns([...Array(60).keys()], name.length, 4)) {
       const toolChoice = seed % 3 === 0 ? ('required' as const) : { name: 'get' }
       const maxTokens = shortest + 40 + (seed % 30) * 3
       const sampling = { ...call().sampling, seed }

@@ -73,7 +73,7 @@ describe('a thought before a document', () => {
     const shortest = grammar.start(text.vocabulary).shortest
     const least = shortest + text.endOfThought.length
     let thought = 0
-    const numRuns = runs(Math.ceil(2000 / names.length))
+    const numRuns = runs(Math.ceil(2000 / names.length), 4)
     await fc.assert(
       fc.asyncProperty(
         fc.nat(60),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { turns } from '../../test/support/full.js'
 import { SAMPLES } from './samples.test-helper.js'
 import { compile, type LayoutOption } from './structured.js'
 import {
@@ -40,12 +41,14 @@ function expectIndented(text: string, indent: number | '\t', name: string): void
   if (JSON.stringify(value) === compact) expect(text, name).toBe(JSON.stringify(value, null, indent))
 }
 
-describe.each(INDENTS)('an indent of %j', (indent) => {
+describe.each(INDENTS.map((indent, turn) => [indent, turn] as const))('an indent of %j', (indent, turn) => {
   const layout = layoutOf(indent)
+  // Each schema with one of the indents, which are written by the same code.
+  const samples = turns(Object.entries(SAMPLES), turn, INDENTS.length)
 
   it('gives what JSON.stringify gives, to the shortest budget', () => {
     const random = randomness(17)
-    for (const [name, schema] of Object.entries(SAMPLES)) {
+    for (const [name, schema] of samples) {
       const grammar = compile(schema, { layout })
       const { shortest } = grammar.start(small)
       expect(grammar.start(small).closing(shortest - 1), name).toBe(false)
@@ -59,7 +62,7 @@ describe.each(INDENTS)('an indent of %j', (indent) => {
 
   it('admits the documents of the compact layout, indented, and no other text for them', () => {
     const random = randomness(19)
-    for (const [name, schema] of Object.entries(SAMPLES)) {
+    for (const [name, schema] of samples) {
       const compact = compile(schema)
       const grammar = compile(schema, { layout })
       for (let walk = 0; walk < 4; walk++) {

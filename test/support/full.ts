@@ -5,5 +5,12 @@
  */
 export const FULL = process.env.LOCAL_V1_FULL === '1'
 
-/** How many draws a property test makes where all of them are as many as `full`: new ones each time, so that days add up. */
-export const runs = (full: number): number => (FULL ? full : Math.ceil(full / 4))
+/**
+ * How many draws a property test makes where all of them are as many as `full`: new ones each time, so that days add up.
+ * `part` is another where something is held of all draws together, which are too few otherwise.
+ */
+export const runs = (full: number, part = 8): number => (FULL ? full : Math.ceil(full / part))
+
+/** Of a list the part that has its turn, of so many; all of it where all is asked for. */
+export const turns = <T>(list: readonly T[], turn: number, of: number): readonly T[] =>
+  FULL ? list : list.filter((_, i) => i % of === turn % of)

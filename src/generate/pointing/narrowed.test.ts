@@ -108,7 +108,7 @@ describe('a narrowed schema', () => {
           checked++
         }
       }),
-      { numRuns: runs(400) },
+      { numRuns: runs(400, 4) },
     )
     expect(checked).toBeGreaterThan(50)
   })

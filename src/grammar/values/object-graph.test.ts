@@ -91,9 +91,9 @@ describe('objects told apart member by member', () => {
           if (accepted !== right) expect([schema, value, accepted]).toEqual([schema, value, right])
         }
       }),
-      { numRuns: runs(120) },
+      { numRuns: runs(120, 4) },
     )
-    expect(graphs).toBeGreaterThan(runs(120) / 40)
+    expect(graphs).toBeGreaterThan(runs(120, 4) / 40)
   })
 
   it('close within every budget, with masks that equal every token tried', () => {
