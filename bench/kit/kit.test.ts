@@ -24,8 +24,11 @@ import {
 } from './plan.js'
 
 const run = promisify(execFile)
-/** Parts of the quick plan that are run here: a part of each kind, and of files of tests the one with the fewest kernels; all where all is asked for, as at night. */
-const TRIED = FULL ? '' : 'bound,sample,answers,bench,profile'
+/**
+ * Parts of the quick plan that are run here: of each kind one, and of files of tests that with the fewest kernels. All where
+ * all is asked for, as at night: nano's answers too, which take a GPU in software longer than all the rest of the kit.
+ */
+const TRIED = FULL ? '' : 'bound,sample,bench,profile'
 const tried = TRIED === '' ? plan(true) : chosen(plan(true), TRIED)
 /** What a process may take with it where there is no network; not every machine lets its users do that. */
 const NO_NETWORK = await run('unshare', ['-rn', 'true']).then(
@@ -94,7 +97,7 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     const names = tried.map(({ name }) => name)
     expect(parts.map(({ name }) => name)).toEqual(names)
     const trying = names.filter((name) => /^(tests|answers) /.test(name))
-    expect(trying.length).toBeGreaterThan(FULL ? 2 : 1)
+    expect(trying.length).toBeGreaterThan(FULL ? 2 : 0)
     for (const name of trying) {
       expect(parts.find((part) => part.name === name)!.tried.map(({ state }) => state)).toContain('pass')
     }
