@@ -15,10 +15,13 @@ import { writeMadeUp } from '../src/models/files/formats/gguf/made-up.test-helpe
 import { bge, MARKS } from './oracles/encoders/bert.js'
 import { wordsTokenizer, writeEncoder } from './oracles/files/repository.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
+import { FULL } from './support/full.js'
 import { printed, type Running, start } from './support/spawn.js'
 
 let folder: string
 let model: string
+/** Its name, where it is served. */
+const TINY = 'local/tiny'
 const running: Running[] = []
 
 beforeAll(async () => {
@@ -213,10 +216,20 @@ describe('local-v1 models pull', () => {
 describe('local-v1 bench', () => {
   it('measures a model, prints a table, and writes every value and a chart', async () => {
     const [json, svg] = [join(folder, 'bench.json'), join(folder, 'bench.svg')]
-    const what = ['--quick', '--rounds', '1', '--json', json, '--svg', svg]
+    // Strict JSON is measured below, and every part of it in bench/runtimes.test.ts.
+    const what = [
+      '--quick',
+      '--rounds',
+      '1',
+      '--json',
+      json,
+      '--svg',
+      svg,
+      ...(FULL ? [] : ['--only', 'prompt,decode']),
+    ]
     const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', ...what)
     expect(code, output).toBe(0)
-    expect(output).toContain('strict JSON')
+    expect(output).toContain(FULL ? 'strict JSON' : 'decode 32')
     const report = JSON.parse(await readFile(json, 'utf8')) as { kind: string; series: { values: number[] }[] }
     expect(report.kind).toBe('local-v1 bench')
     expect(report.series.flatMap(({ values }) => values).every(Number.isFinite)).toBe(true)
@@ -241,6 +254,7 @@ describe('local-v1 bench', () => {
     const what = ['--only', 'prompt,json,v1', ...little, '--upstream', url, '--json', json]
     const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', ...what)
     expect(code, output).toBe(0)
+    expect(output).toContain('strict JSON')
     const report = JSON.parse(await readFile(json, 'utf8')) as {
       series: { subject: string; metric: string; median: number }[]
     }
@@ -276,7 +290,10 @@ describe('local-v1 bench', () => {
 describe('local-v1 serve', () => {
   it('asks for its key, serves the official client and keeps the ledger', async () => {
     const ledger = join(folder, 'usage.jsonl')
-    const { process: server, url } = await served('--key', 'one', '--key', 'two', '--usage-file', ledger)
+    const file = join(folder, 'keys.txt')
+    await writeFile(file, '# of this machine\nfrom-file\r\n\nand-another\n')
+    const keys = ['--key', 'one', '--key', 'two', '--key-file', file]
+    const { process: server, url } = await served(...keys, '--usage-file', ledger)
     const stranger = new OpenAI({ baseURL: url, apiKey: 'three', maxRetries: 0 })
     await expect(stranger.models.list()).rejects.toMatchObject({ status: 401 })
     const client = new OpenAI({ baseURL: url, apiKey: 'two' })
@@ -289,21 +306,21 @@ describe('local-v1 serve', () => {
     expect(JSON.parse(completion.choices[0]!.message.content!)).toHaveProperty('word')
     expect(JSON.parse((await readFile(ledger, 'utf8')).trim())).toMatchObject({ model: listed!.id, outcome: 'ok' })
     expect(server.output()).not.toContain('two')
+    // Those of a file are seen by no other user of the machine.
+    const status = async (key: string) =>
+      (await fetch(`${url}/models`, { headers: { authorization: `Bearer ${key}` } })).status
+    expect(await Promise.all(['from-file', 'and-another', '# of this machine', 'from-env'].map(status))).toEqual([
+      200, 200, 401, 401,
+    ])
     await server.stop('SIGTERM')
     expect((await server.exit).code).toBe(0)
   })
 
-  it.each([
-    [[], true],
-    [['--responses'], true],
-    [['--no-responses'], false],
-  ] as const)('stores responses by default, as OpenAI does: %j', async (given, kept) => {
-    const where = join(folder, 'responses')
-    const args = given[0] === '--responses' ? [...given, where] : given
-    const { process: server, url } = await served('--model', 'local-v1/nano', ...args)
+  /** Whether a second response goes on from the first, which is kept then. */
+  async function expectStored(url: string, kept: boolean): Promise<void> {
     const client = new OpenAI({ baseURL: url, apiKey: 'none' })
     const create = (input: string, previous_response_id?: string) =>
-      client.responses.create({ model: 'local-v1/nano', input, max_output_tokens: 16, previous_response_id })
+      client.responses.create({ model: TINY, input, max_output_tokens: 16, previous_response_id })
     const first = await create('Hi')
     const second = create('And?', first.id)
     if (kept) {
@@ -312,85 +329,93 @@ describe('local-v1 serve', () => {
     } else await expect(second).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' })
     const response = await fetch(`${url}/models`)
     expect(response.headers.get('keep-alive')).toBe('timeout=75')
+  }
+
+  it.each([
+    [[], true],
+    [['--no-responses'], false],
+  ] as const)('stores responses by default, as OpenAI does: %j', async (args, kept) => {
+    const { process: server, url } = await served(...args)
+    await expectStored(url, kept)
     await server.stop('SIGTERM')
-    if (given[0] === '--responses') expect((await readdir(where)).length).toBe(2)
   })
 
-  it('answers clients of Ollama as they come, with --ollama', async () => {
-    const { process: server, url } = await served('--model', 'local-v1/nano', '--ollama')
-    const client = new Ollama({ host: url.replace(/\/v1$/, '') })
-    const model = 'local-v1/nano:latest'
-    expect((await client.list()).models.map(({ name }) => name)).toContain(model)
-    const { message } = await client.chat({
-      ...{ model, messages: [{ role: 'user', content: 'Please send 12 desk lamps.' }], format: SCHEMA },
-      options: { temperature: 0 },
+  // A start takes longer than all that is asked below: these options have nothing to do with each other, and one server.
+  describe('with options', () => {
+    let server: Running
+    let url: string
+    let where: string
+    beforeAll(async () => {
+      where = join(folder, 'responses')
+      const args = ['--responses', where, '--ollama', '--alias', `claude=${TINY}`, '--allow-host', 'api.example']
+      ;({ process: server, url } = await served(...args, '--grace', '60'))
     })
-    expect(JSON.parse(message.content)).toEqual(expect.any(Object))
-    expect((await client.ps()).models.map(({ name }) => name)).toContain(model)
-    const unloaded = await client.generate({ model, prompt: '', keep_alive: 0 })
-    expect(unloaded.done_reason).toBe('unload')
-    expect((await client.ps()).models.map(({ name }) => name)).not.toContain(model)
-    await server.stop('SIGTERM')
-  })
 
-  it('takes keys from a file, where no other user of the machine sees them', async () => {
-    const file = join(folder, 'keys.txt')
-    await writeFile(file, '# of this machine\nfrom-file\r\n\nand-another\n')
-    const { process: server, url } = await served('--key-file', file)
-    const status = async (key: string) =>
-      (await fetch(`${url}/models`, { headers: { authorization: `Bearer ${key}` } })).status
-    expect(await Promise.all(['from-file', 'and-another', '# of this machine', 'from-env'].map(status))).toEqual([
-      200, 200, 401, 401,
-    ])
-    await server.stop('SIGTERM')
-  })
-
-  it('offers models under other names, and by Anthropic’s interface', async () => {
-    const { process: server, url } = await served('--model', 'local-v1/nano', '--alias', 'claude=local-v1/nano')
-    const answer = await fetch(`${url}/messages`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': 'none', 'anthropic-version': '2023-06-01' },
-      body: JSON.stringify({ model: 'claude', max_tokens: 4, messages: [{ role: 'user', content: 'Hi' }] }),
+    it('stores responses in a folder, with --responses', async () => {
+      await expectStored(url, true)
+      // Beside what says whose folder it is.
+      expect((await readdir(where)).filter((name) => name !== '.server')).toHaveLength(2)
     })
-    expect(await answer.json()).toMatchObject({ type: 'message', model: 'local-v1/nano', stop_reason: 'max_tokens' })
-    await server.stop('SIGTERM')
-  })
 
-  it('is reached by the names it was given', async () => {
-    const { process: server, url } = await served('--allow-host', 'api.example')
-    const { port } = new URL(url)
-    const status = (host: string) =>
-      new Promise<number | undefined>((resolve, reject) => {
-        const request = get({ port, path: '/v1/models', headers: { host } }, ({ statusCode }) => resolve(statusCode))
-        request.on('error', reject)
+    it('answers clients of Ollama as they come, with --ollama', async () => {
+      const client = new Ollama({ host: url.replace(/\/v1$/, '') })
+      const model = `${TINY}:latest`
+      expect((await client.list()).models.map(({ name }) => name)).toContain(model)
+      const { message } = await client.chat({
+        ...{ model, messages: [{ role: 'user', content: 'Please send 12 desk lamps.' }], format: SCHEMA },
+        options: { temperature: 0 },
       })
-    expect(await Promise.all(['api.example', `localhost:${port}`, 'evil.example'].map(status))).toEqual([200, 200, 403])
-    // Said once: a page that is turned away cannot read why.
-    await printed(server, /(evil\.example.* Add it to --allow-host)/)
-    expect(await status('evil.example')).toBe(403)
-    expect(server.output().match(/evil\.example.* Add it to --allow-host/g)).toHaveLength(1)
-    await server.stop()
-  })
-
-  it('lets a running stream end before it ends itself', async () => {
-    const { process: server, url } = await served('--grace', '60')
-    const client = new OpenAI({ baseURL: url, apiKey: 'none', maxRetries: 0 })
-    const [listed] = (await client.models.list()).data
-    const stream = await client.chat.completions.create({
-      model: listed!.id,
-      messages: [{ role: 'user', content: 'Say something long.' }],
-      max_tokens: 300,
-      logit_bias: {},
-      stream: true,
+      expect(JSON.parse(message.content)).toEqual(expect.any(Object))
+      expect((await client.ps()).models.map(({ name }) => name)).toContain(model)
+      const unloaded = await client.generate({ model, prompt: '', keep_alive: 0 })
+      expect(unloaded.done_reason).toBe('unload')
+      expect((await client.ps()).models.map(({ name }) => name)).not.toContain(model)
     })
-    let finish: string | null | undefined
-    let first = true
-    for await (const chunk of stream) {
-      if (first) void server.stop('SIGTERM')
-      first = false
-      finish = chunk.choices[0]?.finish_reason ?? finish
-    }
-    expect(finish).toMatch(/stop|length/)
-    expect((await server.exit).code).toBe(0)
+
+    it('offers models under other names, and by Anthropic’s interface', async () => {
+      const messages = [{ role: 'user', content: 'Hi' }]
+      const answer = await fetch(`${url}/messages`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': 'none', 'anthropic-version': '2023-06-01' },
+        body: JSON.stringify({ model: 'claude', max_tokens: 4, temperature: 0, messages }),
+      })
+      expect(await answer.json()).toMatchObject({ type: 'message', model: TINY, stop_reason: 'max_tokens' })
+    })
+
+    it('is reached by the names it was given', async () => {
+      const { port } = new URL(url)
+      const status = (host: string) =>
+        new Promise<number | undefined>((resolve, reject) => {
+          const request = get({ port, path: '/v1/models', headers: { host } }, ({ statusCode }) => resolve(statusCode))
+          request.on('error', reject)
+        })
+      expect(await Promise.all(['api.example', `localhost:${port}`, 'evil.example'].map(status))).toEqual([
+        200, 200, 403,
+      ])
+      // Said once: a page that is turned away cannot read why.
+      await printed(server, /(evil\.example.* Add it to --allow-host)/)
+      expect(await status('evil.example')).toBe(403)
+      expect(server.output().match(/evil\.example.* Add it to --allow-host/g)).toHaveLength(1)
+    })
+
+    it('lets a running stream end before it ends itself', async () => {
+      const client = new OpenAI({ baseURL: url, apiKey: 'none', maxRetries: 0 })
+      const stream = await client.chat.completions.create({
+        model: TINY,
+        messages: [{ role: 'user', content: 'Say something long.' }],
+        max_tokens: 300,
+        logit_bias: {},
+        stream: true,
+      })
+      let finish: string | null | undefined
+      let first = true
+      for await (const chunk of stream) {
+        if (first) void server.stop('SIGTERM')
+        first = false
+        finish = chunk.choices[0]?.finish_reason ?? finish
+      }
+      expect(finish).toMatch(/stop|length/)
+      expect((await server.exit).code).toBe(0)
+    })
   })
 })
