@@ -95,6 +95,8 @@ async function answer({ loop }: Pick<Subject, 'loop'>, chatCall: ChatCall) {
 }
 
 const ANNA = 'My name is Anna Keller, I am 34 years old and I live in Lisbon.'
+/** More tokens than are read at once. */
+const LONG = `${ANNA} `.repeat(28)
 const PERSON = record({ name: text, age: { type: 'integer' }, city: text })
 const NOTE = 'Please remind Tom that the rent of 1,250 euros is due on 3 March 2026.'
 
@@ -224,15 +226,17 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
 
   describe('says nothing that a schema does not allow', () => {
     const judged = async (user: string, schema: Schema, options: Asked) => {
-      const { text } = await answer(pointing, call(user, schema, options))
+      const { text } = await answer(pointing, call(user, schema, { ...(!FULL && SHORT), ...options }))
       expect(ajv.compile(schema)(JSON.parse(text)), text).toBe(true)
       return text
     }
     const each = [{ temperature: 0 }, { temperature: 1.2, seed: 5 }]
+    /** Documents that may have any number of names end sooner. */
+    const SHORT = { maxTokens: 100 }
 
     it('of natural texts', async () => {
-      for (const { user, schema } of cases.slice(0, FULL ? 8 : 3))
-        for (const sampling of each) await judged(user, schema, { sampling })
+      for (const [i, { user, schema }] of cases.slice(0, FULL ? 8 : 4).entries())
+        for (const sampling of FULL ? each : [each[i % 2]!]) await judged(user, schema, { maxTokens: 300, sampling })
     })
 
     it.each(HOSTILE)('with %s', async (_, schema) => {
@@ -264,8 +268,9 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
 
   describe('says the same', () => {
     it('again, and by the same seed', async () => {
-      for (const { user, schema } of cases.slice(8, FULL ? 11 : 10)) {
-        for (const sampling of [{ temperature: 0 }, { temperature: 1, seed: 3 }]) {
+      const samplings = [{ temperature: 0 }, { temperature: 1, seed: 3 }]
+      for (const [i, { user, schema }] of cases.slice(8, FULL ? 11 : 10).entries()) {
+        for (const sampling of FULL ? samplings : [samplings[i]!]) {
           const first = await answer(pointing, call(user, schema, { sampling }))
           expect((await answer(pointing, call(user, schema, { sampling }))).text).toBe(first.text)
         }
@@ -341,7 +346,7 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
 
     it('not of a text that is too long, for nobody, and not without what points', async () => {
       const before = pointing.reads
-      expect(await pointing.loop.point(pointCall(`${ANNA} `.repeat(40)))).toBeUndefined()
+      expect(await pointing.loop.point(pointCall(LONG))).toBeUndefined()
       await expect(pointing.loop.point(pointCall(ANNA, AbortSignal.abort('left')))).rejects.toBe('left')
       expect(pointing.reads).toBe(before)
       expect(await plain.loop.point(pointCall(ANNA))).toBeUndefined()
@@ -387,7 +392,7 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
   describe('keeps out of what is not asked of one text', () => {
     const tool = { name: 'save', parameters: PERSON } as unknown as ChatCall['tools'][number]
     const others: readonly (readonly [name: string, makeCall: () => ChatCall])[] = [
-      ['a text that is too long', () => call(`${ANNA} `.repeat(40), PERSON)],
+      ['a text that is too long', () => call(LONG, PERSON)],
       [
         'several messages',
         () =>
@@ -566,7 +571,7 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
     })
 
     it('to the same bits beside others', async () => {
-      const states = [ANNA, NOTE, cases[0]!.user, cases[1]!.user]
+      const states = [ANNA, NOTE, cases[0]!.user, ...(FULL ? [cases[1]!.user] : [])]
       const alone: unknown[] = []
       for (const state of states) alone.push(await shares(pointing, decision(state)))
       const ask = (state: string, i: number) => shares(pointing, decision(state, { caller: `caller ${i}` }))
@@ -589,7 +594,7 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
         { role: 'assistant', content: 'Hello' },
         { role: 'user', content: ANNA },
       ] as const
-      for (const state of [conversation, `${ANNA} `.repeat(40)])
+      for (const state of [conversation, LONG])
         expect(await shares(pointing, decision(state))).toEqual(await shares(plain, decision(state)))
     })
   })
