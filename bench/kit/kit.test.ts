@@ -26,7 +26,7 @@ import {
 const run = promisify(execFile)
 /**
  * Parts of the quick plan that are run here: of each kind one, and of files of tests that with the fewest kernels. All where
- * all is asked for, as at night: nano's answers too, which take a GPU in software longer than all the rest of the kit.
+ * all is asked for, as at night: nano's answers too, which take a GPU in software as long as the rest together.
  */
 const TRIED = FULL ? '' : 'bound,sample,bench,profile'
 const tried = TRIED === '' ? plan(true) : chosen(plan(true), TRIED)
