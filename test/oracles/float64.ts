@@ -57,29 +57,46 @@ export function addTimes(out: Vector, from: number, factor: number, x: Vector, o
   for (let i = 0; i < size; i++) out[from + i]! += factor * x[of + i]!
 }
 
-export const add = (a: Vector, b: Vector): Vector => a.map((value, i) => value + b[i]!)
-export const times = (a: Vector, factor: number): Vector => a.map((value) => value * factor)
-export const both = (a: Vector, b: Vector): Vector => a.map((value, i) => value * b[i]!)
+// In loops: a call for each of the millions of numbers takes as long as the products.
+export function add(a: Vector, b: Vector): Vector {
+  const out = new Float64Array(a.length)
+  for (let i = 0; i < out.length; i++) out[i] = a[i]! + b[i]!
+  return out
+}
+export function times(a: Vector, factor: number): Vector {
+  const out = new Float64Array(a.length)
+  for (let i = 0; i < out.length; i++) out[i] = a[i]! * factor
+  return out
+}
+export function both(a: Vector, b: Vector): Vector {
+  const out = new Float64Array(a.length)
+  for (let i = 0; i < out.length; i++) out[i] = a[i]! * b[i]!
+  return out
+}
 
 export function rmsNorm(x: Vector, weight: Vector | undefined, epsilon: number, plus = 0): Vector {
-  let squares = 0
-  for (const value of x) squares += value * value
-  const factor = 1 / Math.sqrt(squares / x.length + epsilon)
-  return x.map((value, i) => value * factor * (weight ? weight[i]! + plus : 1))
+  return normHeads(x, x.length, weight, epsilon, plus)
 }
 
 /** Ba, Kiros, Hinton: Layer Normalization. */
 export function layerNorm(x: Vector, weight: Vector, bias: Vector | undefined, epsilon: number): Vector {
-  const mean = x.reduce((sum, value) => sum + value, 0) / x.length
-  const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length
-  const factor = 1 / Math.sqrt(variance + epsilon)
-  return x.map((value, i) => (value - mean) * factor * weight[i]! + (bias?.[i] ?? 0))
+  let [sum, squares] = [0, 0]
+  for (let i = 0; i < x.length; i++) sum += x[i]!
+  const mean = sum / x.length
+  for (let i = 0; i < x.length; i++) squares += (x[i]! - mean) ** 2
+  const factor = 1 / Math.sqrt(squares / x.length + epsilon)
+  const out = new Float64Array(x.length)
+  for (let i = 0; i < out.length; i++) out[i] = (x[i]! - mean) * factor * weight[i]! + (bias ? bias[i]! : 0)
+  return out
 }
 
-/** The same for each head of its own. */
+/** The norm of each head by itself. */
 export function normHeads(x: Vector, size: number, weight: Vector | undefined, epsilon: number, plus = 0): Vector {
   const out = new Float64Array(x.length)
-  for (let at = 0; at < x.length; at += size) out.set(rmsNorm(x.slice(at, at + size), weight, epsilon, plus), at)
+  for (let at = 0; at < x.length; at += size) {
+    const factor = 1 / Math.sqrt(dotOf(x, at, x, at, size) / size + epsilon)
+    for (let i = 0; i < size; i++) out[at + i] = x[at + i]! * factor * (weight ? weight[i]! + plus : 1)
+  }
   return out
 }
 
@@ -209,21 +226,24 @@ export class Attention {
     const last = this.#keys.length - 1
     const first = window === undefined ? 0 : Math.max(0, last - window + 1)
     const [keys, values] = [this.#keys, this.#values]
+    /** By position; then the shares that come of them. */
+    const scores = new Float64Array(last + 1)
     for (let head = 0; head < heads; head++) {
       const from = head * headSize
       const of = (tiled ? head % keyHeads : Math.floor(head / (heads / keyHeads))) * headSize
-      const scores: number[] = []
-      for (let at = first; at <= last; at++) {
-        const score = dotOf(query, from, keys[at]!, of, headSize)
-        scores.push(cap === undefined ? score * scale : softCap(score * scale, cap))
-      }
       const sink = sinks?.[head] ?? Number.NEGATIVE_INFINITY
-      const top = Math.max(sink, ...scores)
-      const shares = scores.map((score) => Math.exp(score - top))
-      const sum = shares.reduce((a, b) => a + b, Math.exp(sink - top))
+      let top = sink
       for (let at = first; at <= last; at++) {
-        addTimes(out, from, shares[at - first]! / sum, values[at]!, of, headSize)
+        const score = dotOf(query, from, keys[at]!, of, headSize) * scale
+        scores[at] = cap === undefined ? score : softCap(score, cap)
+        top = Math.max(top, scores[at]!)
       }
+      let sum = Math.exp(sink - top)
+      for (let at = first; at <= last; at++) {
+        scores[at] = Math.exp(scores[at]! - top)
+        sum += scores[at]!
+      }
+      for (let at = first; at <= last; at++) addTimes(out, from, scores[at]! / sum, values[at]!, of, headSize)
     }
     return out
   }
@@ -237,10 +257,16 @@ export function softmax(scores: readonly number[]): number[] {
 }
 
 export function logSoftmax(logits: Vector): Vector {
-  const top = logits.reduce((a, b) => Math.max(a, b))
-  const sum = logits.reduce((a, b) => a + Math.exp(b - top), 0)
-  return logits.map((logit) => logit - top - Math.log(sum))
+  const top = logits[argmax(logits)]!
+  let sum = 0
+  for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i]! - top)
+  const out = new Float64Array(logits.length)
+  for (let i = 0; i < out.length; i++) out[i] = logits[i]! - top - Math.log(sum)
+  return out
 }
 
-export const argmax = (values: Vector): number =>
-  values.reduce((best, value, i) => (value > values[best]! ? i : best), 0)
+export function argmax(values: Vector): number {
+  let best = 0
+  for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i
+  return best
+}

@@ -56,8 +56,9 @@ export function retold(
   kept?: Kept,
 ): Vector[] {
   const reference = of.reference(weights, mistake, kept)
-  const all = tokens.slice(0, -1).map((token) => logSoftmax(reference.step(token)))
-  return all.slice(-logprobs.length)
+  const before = tokens.length - 1 - logprobs.length
+  for (const token of tokens.slice(0, before)) reference.step(token)
+  return tokens.slice(before, -1).map((token) => logSoftmax(reference.step(token)))
 }
 
 /** Of a number, what f32 leaves out. */

@@ -1,8 +1,11 @@
+import { getOrMake } from '../../src/platform/maps.js'
 import type { Case, TensorSpec, Weights } from './family.js'
 import type { Vector } from './float64.js'
 import { Random } from './random.js'
 
 const known = new WeakMap<Case['tensors'], Map<string, Weights>>()
+/** By model: a case that is made of another, with more tensors, has those of the other as they are. */
+const numbers = new WeakMap<TensorSpec, Map<string, Vector>>()
 
 /** Made-up weights, which every format can hold: each number is one of f16's and of bf16's. Made once. */
 export function weightsOf(of: Pick<Case, 'name' | 'tensors'>): Weights {
@@ -16,15 +19,11 @@ export function weightsOf(of: Pick<Case, 'name' | 'tensors'>): Weights {
 /** Each tensor when it is first asked for: who only looks at shapes waits for none. */
 function made({ name: model, tensors }: Pick<Case, 'name' | 'tensors'>): Weights {
   const specs = new Map(tensors.map((spec) => [spec.name, spec]))
-  const values = new Map<string, Vector>()
   return (name) => {
-    let found = values.get(name)
-    if (found) return found
     const spec = specs.get(name)
     if (!spec) throw new Error(`${model} has no tensor ${name}.`)
-    found = numbersOf(spec, new Random(`${model} ${name}`))
-    values.set(name, found)
-    return found
+    const ofModels = getOrMake(numbers, spec, () => new Map<string, Vector>())
+    return getOrMake(ofModels, model, () => numbersOf(spec, new Random(`${model} ${name}`)))
   }
 }
 
