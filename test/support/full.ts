@@ -14,3 +14,21 @@ export const runs = (full: number, part = 8): number => (FULL ? full : Math.ceil
 /** Of a list the part that has its turn, of so many; all of it where all is asked for. */
 export const turns = <T>(list: readonly T[], turn: number, of: number): readonly T[] =>
   FULL ? list : list.filter((_, i) => i % of === turn % of)
+
+/**
+ * Of cases that hold many things in many combinations so many that each thing that one holds is held by one of them still:
+ * the dearest are left out first. With `LOCAL_V1_FULL=1` all of them.
+ */
+export function covering<T>(
+  cases: readonly T[],
+  held: (of: T) => readonly string[],
+  cost: (of: T) => number,
+): readonly T[] {
+  let left = cases
+  for (const one of FULL ? [] : [...cases].sort((a, b) => cost(b) - cost(a))) {
+    const others = left.filter((other) => other !== one)
+    const still = new Set(others.flatMap(held))
+    if (held(one).every((thing) => still.has(thing))) left = others
+  }
+  return left
+}

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inQ4_0, inQ4_0OfNext, inQ8_0, inQ8_0OfNext, type Kept } from '../../../test/oracles/float64.js'
-import { FULL } from '../../../test/support/full.js'
+import { covering, FULL } from '../../../test/support/full.js'
 import { angleTable, frequencies as frequenciesOf } from '../../models/angles.js'
+import { CACHE_BITS } from '../../platform/index.js'
 import { type CacheType, type Device, PAGE, type Span } from '../contract.js'
 import { attend } from './attend/index.js'
 import { KERNEL_DEVICES, shared } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
+import { FEW } from './matmul/kernel.js'
 import { Chance } from './numbers.test-helper.js'
 import { rope } from './rope/index.js'
 
@@ -547,6 +549,35 @@ const CASES: readonly Case[] = [
   })),
 ]
 
+const TRAITS = ['window', 'both', 'headNorm', 'cap', 'sinks', 'queriesOnly', 'sliding', 'read'] as const
+
+/**
+ * What a GPU in software, which compiles each case's kernels for seconds, holds by it. On hardware single rows, few and many
+ * have kernels of their own, and so has each kind of cache and head in each of them; what else attention is asked for is
+ * another branch in those of few rows and of many. Cut for software all have one kernel, in which a head is a loop; and of
+ * the unusual cuts, which differ from the usual one in how it adds up, each thing once is enough.
+ */
+function heldBy(test: Case, cut: 'hardware' | 'software' | 'others'): string[] {
+  const { heads, keyHeads, headSize, type, spans } = test
+  const counts = spans.map(([, rows]) => rows)
+  const many = counts.reduce((a, b) => a + b) > FEW
+  const rows = many ? 'many' : Math.max(...counts) === 1 ? 'single' : 'few'
+  const words = (headSize * CACHE_BITS[type]) / 32
+  const size = words % 4 > 0 ? 'odd' : headSize > 256 ? 'large' : headSize > 128 ? 'wide' : 'usual'
+  const group = heads / keyHeads
+  const sharing = group === 1 ? 'alone' : group & (group - 1) ? 'oddly shared' : 'shared'
+  const traits = TRAITS.filter((trait) => test[trait])
+  const inParts = !many && spans.some(([before]) => before >= 64) ? ['in parts'] : []
+  if (cut === 'software') return [`${many}`, type, sharing, ...traits, ...inParts]
+  const atBorder = spans.some(([before]) => before === 63) ? [`${rows}, at a border`] : []
+  if (cut === 'others') return [`${many}, ${size === 'odd'}`, ...atBorder, ...inParts, type, sharing, ...traits]
+  const usual = [`${rows}, ${size}`, ...atBorder, ...inParts]
+  return [...usual, `${rows}, ${type}`, `${many}, ${sharing}`, ...traits.map((trait) => `${many}, ${trait}`)]
+}
+
+/** Kernels grow with the heads that are held at a time, and with what is unpacked. */
+const costOf = ({ heads, keyHeads, headSize, type }: Case) => (heads / keyHeads) * headSize * (type in PACKED ? 2 : 1)
+
 const EPSILON = 1e-6
 /**
  * Values about 1: f16 keys and values are off by 2^-11 each, f32 sums by far less. Of 8 bits the reference is told; what
@@ -562,16 +593,22 @@ const PACKED: Readonly<Partial<Record<CacheType, { readonly kept: Kept; readonly
 const NOWHERE = new Int32Array(64).fill(1 << 20)
 
 describe.each(KERNEL_DEVICES)('attention on $name', ({ name, turn, open, cases: which }) => {
+  const cut = turn !== undefined ? 'others' : which === 'few' ? 'software' : 'hardware'
   // On GPUs 4 bits differ from 8 in how a block is read and in nothing else: of those the few suffice.
-  const fewOf = (test: Case) => which === 'few' || (!FULL && test.type === 'q4_0' && name.startsWith('webgpu'))
-  const cases = CASES.filter((test) => test.few || !fewOf(test))
+  const gpu = name.startsWith('webgpu')
+  const fewOf = (test: Case) => which === 'few' || (!FULL && test.type === 'q4_0' && gpu)
+  const some = CASES.filter((test) => test.few || !fewOf(test))
+  const all = gpu ? covering(some, (test) => heldBy(test, cut), costOf) : some
+  // Less memory makes a difference to wide heads alone.
+  const wide = name.includes('the least') ? some.filter(({ headSize }) => headSize === 256) : []
+  const cases = new Set([...shared({ turn }, all), ...wide])
   let device: Device
   beforeAll(async () => {
     device = await open()
   })
   afterAll(() => device.destroy())
 
-  it.each(shared({ turn }, cases))('$name', async (test) => {
+  it.each([...cases])('$name', async (test) => {
     const { got, expected } = await run(device, test)
     const bound = BOUNDS[test.type]
     for (let i = 0; i < expected.length; i++) {

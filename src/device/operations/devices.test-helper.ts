@@ -34,6 +34,12 @@ export const DEVICES: readonly DeviceCase[] = [
   { name: 'cpu, exact', open: () => openCpuDevice({ exact: true }), roundsActivations: false, cases: 'all' },
 ]
 
+/**
+ * Those on which a model that writes no text is compared as a whole. SwiftShader compiles what is cut for hardware twice as
+ * long as what is cut for software: by default `operations` and the models that write have it.
+ */
+export const DECIDING_DEVICES = FULL ? DEVICES : DEVICES.filter(({ name }) => !name.includes('hardware'))
+
 /** What no GPU is cut by at present, or none that tests run on. */
 const OTHER_CUTS = {
   pieces: { positions: 16, lanes: 32, early: false },

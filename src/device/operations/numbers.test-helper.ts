@@ -1,5 +1,6 @@
 /** Seeded numbers, matrices in every format, and the plain values that they stand for. */
 
+import { FULL } from '../../../test/support/full.js'
 import { blockValues } from '../../models/files/formats/gguf/dequantize.js'
 import { BLOCK_TYPES, type BlockType, blockBytes, isBlockType } from '../../platform/block-types.js'
 import { floatToHalf, halfToFloat } from '../../platform/half.js'
@@ -60,6 +61,11 @@ export type Format = 'q4f16' | 'q4f32' | 'f16' | 'bf16' | 'f32' | BlockType
 export const FORMATS: readonly Format[] = ['q4f16', 'q4f32', 'f16', 'bf16', 'f32']
 
 export const BLOCK_FORMATS = Object.keys(BLOCK_TYPES) as readonly BlockType[]
+
+/** By default of those whose scales and codes lie alike one: for what each is read for by the same code. */
+export const BLOCK_KINDS: readonly BlockType[] = FULL
+  ? BLOCK_FORMATS
+  : ['q4_0', 'q5_1', 'q8_0', 'q4_k', 'q6_k', 'iq4_xs', 'mxfp4']
 
 export interface Known {
   readonly data: MatrixBand

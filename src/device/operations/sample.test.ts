@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FULL } from '../../../test/support/full.js'
 import { SAMPLING, SAMPLING_NAMES } from '../../contract/sampling.js'
 import { MOST_AMONG, UNDRAWN } from '../../contract/token-model.js'
 import type { Device, SampleRow } from '../contract.js'
@@ -11,7 +12,11 @@ import { sample } from './sample/index.js'
 const VOCABULARY = 3112
 const TOKENS = 3100
 
-describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampling on $name', ({ open }) => {
+// Its kernels hang on how many lanes reach each other, and on no other cut: those with less memory have them as those
+// without subgroups, and those that are cut in other ways as the usual ones.
+const SAMPLING_ON = KERNEL_DEVICES.filter(({ name }) => FULL || !/the least|other ways/.test(name))
+
+describe.each(SAMPLING_ON.filter(({ name }) => name !== 'cpu, exact'))('sampling on $name', ({ open }) => {
   let device: Device
   beforeAll(async () => {
     device = await open()
