@@ -3,7 +3,7 @@ import { gemma3 } from '../../test/oracles/families/gemma.js'
 import { gemma4 } from '../../test/oracles/families/gemma4.js'
 import { lfm2 } from '../../test/oracles/families/lfm2.js'
 import { qwen35 } from '../../test/oracles/families/qwen3-5.js'
-import { FULL } from '../../test/support/full.js'
+import { runs } from '../../test/support/full.js'
 import { NO_STATE } from '../device/contract.js'
 import { openCpuDevice } from '../device/cpu/index.js'
 import { Chance } from '../device/operations/numbers.test-helper.js'
@@ -157,7 +157,7 @@ describe.each([
   it('answers as from the beginning, however its sequences were cut, cloned, fed and driven out', async () => {
     const open: { sequence: ReturnType<Core['open']>; tokens: number[] }[] = []
     let compared = 0
-    const turns = FULL ? 120 : 60
+    const turns = runs(120)
     for (let turn = 0; turn < turns; turn++) {
       if (open.length < 4 && chance.below(3) === 0) open.push({ sequence: core.open(), tokens: [] })
       for (const each of open) {

@@ -13,7 +13,7 @@ import { llama } from '../../../test/oracles/families/llama.js'
 import { qwen35 } from '../../../test/oracles/families/qwen3-5.js'
 import { wordsTokenizer, writeEncoder } from '../../../test/oracles/files/repository.js'
 import { Random } from '../../../test/oracles/random.js'
-import { FULL } from '../../../test/support/full.js'
+import { FULL, runs } from '../../../test/support/full.js'
 import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
@@ -218,8 +218,9 @@ describe.each(DECIDERS)('decisions of $name', ({ write, joint, whole, anywhere }
     const few = kind !== 'cpu' && !whole && !FULL
     const all = whole ? [...QUESTIONS, LONG] : QUESTIONS.slice(0, few ? 4 : undefined)
     // Another model's kernels take long to compile in software: beside one of them is enough.
+    const others: readonly Company[] = whole && !FULL ? ['chat'] : whole ? ['chat', 'embeddings'] : []
     const beside: readonly Company[] =
-      kind === 'cpu' || whole ? ['chat', 'embeddings', 'decisions', 'the same'] : ['decisions', 'the same']
+      kind === 'cpu' ? ['chat', 'embeddings', 'decisions', 'the same'] : [...others, 'decisions', 'the same']
     const served: Served[] = []
     beforeAll(() => {
       served.push(...devices.map(({ open }) => new Served(models, open)))
@@ -252,7 +253,7 @@ describe.each(DECIDERS)('decisions of $name', ({ write, joint, whole, anywhere }
             }
           },
         ),
-        { numRuns: kind === 'cpu' ? (FULL ? 8 : 4) : 2 },
+        { numRuns: kind === 'cpu' ? runs(8) : 2 },
       )
     }, 600_000)
 
@@ -286,7 +287,7 @@ describe.each(DECIDERS)('decisions of $name', ({ write, joint, whole, anywhere }
             }
           },
         ),
-        { numRuns: kind === 'cpu' ? 5 : 2 },
+        { numRuns: kind === 'cpu' ? runs(8) : 2 },
       )
     }, 600_000)
   })

@@ -11,6 +11,7 @@ import { CASES } from '../../../test/oracles/families/index.js'
 import { granite4 } from '../../../test/oracles/families/variants.js'
 import type { Case, Weights } from '../../../test/oracles/family.js'
 import { writeGguf } from '../../../test/oracles/files/gguf.js'
+import { FULL } from '../../../test/support/full.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { planEncoderLoad } from '../encoders/load-encoder.js'
@@ -58,6 +59,14 @@ const configured = (outline: WeightOutline, config: object): WeightOutline => ({
   chatConfig: { ...outline.chatConfig, ...config },
 })
 
+/** By default, of names that differ in their layer or their expert alone, the first and the last. */
+function someOf(names: readonly string[]): readonly string[] {
+  const kindOf = (name: string) => name.replace(/\d+/g, '0')
+  const last = new Map(names.map((name) => [kindOf(name), name]))
+  const first = new Map([...names].reverse().map((name) => [kindOf(name), name]))
+  return FULL ? names : [...new Set([...first.values(), ...last.values()])]
+}
+
 /** Every tensor in turn is missing, or has another shape; some are too many. */
 function refusesTensors(
   plan: (outline: WeightOutline) => unknown,
@@ -65,7 +74,7 @@ function refusesTensors(
   idle: (name: string) => boolean,
 ) {
   plan(outline)
-  for (const name of outline.names.filter((name) => !idle(name))) {
+  for (const name of someOf(outline.names.filter((name) => !idle(name)))) {
     // Without a head of its own a file's embedding is its head.
     if (name !== 'output.weight') expect(() => plan(without(outline, name)), `without ${name}`).toThrow(name)
     expect(() => plan(reshaped(outline, name)), `${name} of another shape`).toThrow(name)
@@ -148,6 +157,7 @@ describe('of GGUF files', () => {
   afterAll(() => rm(folder, { recursive: true }))
 
   const plan = (given: WeightOutline) => planModel(given, device)
+  /** Where `more` of its metadata is wrong, matrices are left out, which are looked at later. */
   async function written(of: Case, more?: (out: Metadata, architecture: string) => void): Promise<WeightSource> {
     const path = join(folder, `${of.name}.gguf`)
     const { gguf } = of
@@ -155,7 +165,9 @@ describe('of GGUF files', () => {
       gguf!.metadata(out)
       more?.(out, gguf!.architecture)
     }
-    await writeGguf(path, { ...of, gguf: { ...gguf!, metadata } }, zerosOf(of))
+    const tensors = (weights: Weights) =>
+      gguf!.tensors(weights).filter(({ dims }) => more === undefined || dims.length === 1)
+    await writeGguf(path, { ...of, gguf: { ...gguf!, metadata, tensors } }, zerosOf(of))
     const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
     return (await openRepository({ kind: 'folder', path }, options)).weights
   }

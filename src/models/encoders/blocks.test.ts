@@ -6,6 +6,7 @@ import { minilm } from '../../../test/oracles/encoders/bert.js'
 import { inputsOf } from '../../../test/oracles/encoders/encoder-case.js'
 import { encoderSource, encoderWeights, tensorsOf } from '../../../test/oracles/encoders/source.js'
 import type { Weights } from '../../../test/oracles/family.js'
+import { FULL } from '../../../test/support/full.js'
 import { DEVICES } from '../../device/operations/devices.test-helper.js'
 import { Chance, type Known, knownMatrix } from '../../device/operations/numbers.test-helper.js'
 import type { BlockType } from '../../platform/block-types.js'
@@ -34,13 +35,17 @@ function inBlocks(type: BlockType): { source: WeightSource; weights: Weights } {
   return { source: { ...plain, describe, read }, weights }
 }
 
-describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))('an encoder on $name', ({ open }) => {
-  it.each(['q4_k', 'q6_k'] as const)('has vectors as in float64, its matrices in %s', async (type) => {
-    const { source, weights } = inBlocks(type)
-    const forms = source.names.map((name) => source.describe(name).dtype)
-    expect(forms.filter((form) => form === type).length).toBeGreaterThan(12)
-    const device = await open()
-    await expectVectors(device, source, minilm, { weights, inputs: inputsOf(minilm).slice(0, 2) })
-    device.destroy()
-  })
+describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))('an encoder on $name', ({ name, open }) => {
+  // A GPU in software compiles each matrix's kernels anew for another type, which `operations` have there.
+  it.each(FULL || name.startsWith('cpu') ? (['q4_k', 'q6_k'] as const) : (['q4_k'] as const))(
+    'has vectors as in float64, its matrices in %s',
+    async (type) => {
+      const { source, weights } = inBlocks(type)
+      const forms = source.names.map((name) => source.describe(name).dtype)
+      expect(forms.filter((form) => form === type).length).toBeGreaterThan(12)
+      const device = await open()
+      await expectVectors(device, source, minilm, { weights, inputs: inputsOf(minilm).slice(0, 2) })
+      device.destroy()
+    },
+  )
 })

@@ -7,7 +7,7 @@ import { weightsOf } from '../../../test/oracles/weights.js'
 import type { TextTokens } from '../../contract/vector-model.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
-import { DEVICES } from '../../device/operations/devices.test-helper.js'
+import { DECIDING_DEVICES } from '../../device/operations/devices.test-helper.js'
 import { type MadeUp, writeMade } from '../../engines/webgpu/made.test-helper.js'
 import { openRepository } from '../files/open.js'
 import { made } from './clef.test-helper.js'
@@ -42,7 +42,7 @@ const planned = async (device: Device, file: string) => {
   return { source, plan: planEncoderLoad(source, device, { name: 'test/clef' }) }
 }
 
-describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('clef on $name', ({ open }) => {
+describe.each(DECIDING_DEVICES)('clef on $name', ({ open }) => {
   it('scores options as in float64, several texts side by side and each alone', async () => {
     const device = await open()
     const before = device.memory

@@ -7,7 +7,7 @@ import { weightsOf } from '../../../test/oracles/weights.js'
 import type { TextTokens } from '../../contract/vector-model.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
-import { DEVICES } from '../../device/operations/devices.test-helper.js'
+import { DECIDING_DEVICES } from '../../device/operations/devices.test-helper.js'
 import { type MadeUp, writeMade } from '../../engines/webgpu/made.test-helper.js'
 import { openRepository } from '../files/open.js'
 import { made } from './d1-omni.test-helper.js'
@@ -44,7 +44,7 @@ const scoresOf = async (device: Device) => {
   return { together, alone }
 }
 
-describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('d1-omni on $name', ({ open }) => {
+describe.each(DECIDING_DEVICES)('d1-omni on $name', ({ open }) => {
   it('scores options as in float64, several questions side by side and each alone', async () => {
     const device = await open()
     const before = device.memory

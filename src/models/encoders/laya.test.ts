@@ -8,7 +8,7 @@ import { writeGguf } from '../../../test/oracles/files/gguf.js'
 import type { TextTokens } from '../../contract/vector-model.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
-import { DEVICES } from '../../device/operations/devices.test-helper.js'
+import { DECIDING_DEVICES } from '../../device/operations/devices.test-helper.js'
 import { openRepository } from '../files/open.js'
 import type { WeightSource } from '../files/source.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
@@ -47,7 +47,7 @@ const scoresOf = async (device: Device, from: WeightSource, batch: readonly Text
   return { together, alone }
 }
 
-describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('a decision model on $name', ({ open }) => {
+describe.each(DECIDING_DEVICES)('a decision model on $name', ({ open }) => {
   it('scores options as in float64, several questions side by side and each alone', async () => {
     const device = await open()
     const { together, alone } = await scoresOf(device, source, texts)

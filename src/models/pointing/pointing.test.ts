@@ -9,7 +9,7 @@ import { POINTERS } from '../../contract/index.js'
 import type { PointingModel } from '../../contract/vector-model.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
-import { DEVICES } from '../../device/operations/devices.test-helper.js'
+import { DECIDING_DEVICES } from '../../device/operations/devices.test-helper.js'
 import { Chance } from '../../device/operations/numbers.test-helper.js'
 import { GREEDY } from '../architectures/cases.test-helper.js'
 import type { Core } from '../core.js'
@@ -74,7 +74,7 @@ function partsOf(vector: Float32Array, { tokens, marks }: PointingText, { headSi
   }
 }
 
-describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('what points on $name', ({ open, roundsActivations }) => {
+describe.each(DECIDING_DEVICES)('what points on $name', ({ open, roundsActivations }) => {
   it('has the numbers of float64, of texts side by side the same as of each alone', async () => {
     const device = await open()
     const core = await loadCore(device, pointing.source(), OPTIONS)
