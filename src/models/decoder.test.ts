@@ -27,7 +27,10 @@ describe.each(DEVICES)('decoders on $name', ({ name, open, roundsActivations, ca
   const few = which === 'few' || (!FULL && name.startsWith('webgpu'))
   // Both ways of the processor compute each form of numbers; an architecture makes no difference between them.
   const others = CASES.filter(({ preset }, i) => FULL || preset === PRESETS[1] || i % 2 === Number(roundsActivations))
-  const cases = few ? CASES.filter(({ name }) => /Llama 3.2 q(4f16|0f32)|Qwen3/.test(name)) : others
+  // A GPU in software compiles each anew: by default what users run most where it is cut for hardware, another
+  // architecture where it is cut for software; families have numbers that are not quantised.
+  const some = FULL ? /Llama 3.2 q(4f16|0f32)|Qwen3/ : which === 'few' ? /Qwen3/ : /Llama 3.2 q4f16/
+  const cases = few ? CASES.filter(({ name }) => some.test(name)) : others
   let device: Device
   beforeAll(async () => {
     device = await open()
@@ -62,7 +65,7 @@ describe.each(DEVICES)('decoders on $name', ({ name, open, roundsActivations, ca
     await core.close()
   })
 
-  it('the tokens of a prompt are as likely as plain loops say', async () => {
+  it.skipIf(!FULL && which === 'few')('the tokens of a prompt are as likely as plain loops say', async () => {
     const { source, values } = randomModel(PRESETS[1]!, 'q4f16', 7)
     const core = await loadCore(device, source, { maxChunk: 24, contextLength: 96 })
     const chance = new Chance(8)

@@ -50,7 +50,7 @@ function withBiases(of: Case, fields: readonly string[]) {
   const wanted = of.tensors.filter(({ name }) => fields.some((field) => FIELDS[field]!.test(name)))
   const biases = wanted.map(({ name, shape }) => vector(name.replace(/weight$/, 'bias'), shape[0]!, 0, 0.5))
   const config = { ...of.config, ...Object.fromEntries(fields.map((field) => [field, true])) }
-  const whole: Case = { ...of, config, prompt: 12, tensors: [...of.tensors, ...biases] }
+  const whole: Case = { ...of, config, prompt: 5, tensors: [...of.tensors, ...biases] }
   const plain = weightsOf(whole)
   const known = new Map(
     wanted.map(({ name }) => [name, biased(plain(name), plain(name.replace(/weight$/, 'bias')))] as const),

@@ -5,7 +5,7 @@ import { embeddingGemma, NO, qwen3Reranker, YES } from '../../../test/oracles/en
 import { distance, type EncoderCase, inputsOf } from '../../../test/oracles/encoders/encoder-case.js'
 import { ENCODERS } from '../../../test/oracles/encoders/index.js'
 import { modernBert } from '../../../test/oracles/encoders/modern-bert.js'
-import { encoderSource, encoderWeights } from '../../../test/oracles/encoders/source.js'
+import { encoderSource, encoderTruth, encoderWeights } from '../../../test/oracles/encoders/source.js'
 import type { Vector } from '../../../test/oracles/float64.js'
 import { FULL } from '../../../test/support/full.js'
 import type { Device } from '../../device/contract.js'
@@ -21,12 +21,7 @@ import { BOUND } from './vectors.test-helper.js'
 const load = (device: Device, source: WeightSource, options = {}): Promise<VectorCore> =>
   loadEncoderPlanned(device, source, planEncoderLoad(source, device, options))
 
-const truths = new Map<EncoderCase, Float64Array[]>()
-function truthOf(of: EncoderCase): Float64Array[] {
-  const truth = truths.get(of) ?? inputsOf(of).map((input) => of.reference(encoderWeights(of), input))
-  truths.set(of, truth)
-  return truth
-}
+const truthOf = (of: EncoderCase): Vector[] => inputsOf(of).map((input) => encoderTruth(of, input))
 
 describe.each(DEVICES)('encoders on $name', ({ name, open, cases: which }) => {
   let device: Device
@@ -35,8 +30,9 @@ describe.each(DEVICES)('encoders on $name', ({ name, open, cases: which }) => {
   })
   afterAll(() => device.destroy())
 
-  // Shaders in software take half a minute to compile for each: each way of cutting has one that the other has not.
-  const few = which === 'all' ? [minilm, modernBert] : [minilm, embeddingGemma]
+  // Shaders in software take half a minute to compile for each: each way of cutting has one that the other has not, and
+  // cross-encoders have BERT's where it is cut for hardware, `blocks.test.ts` where it is cut for software.
+  const few = which === 'all' ? [modernBert] : [embeddingGemma]
   const onGpu = FULL ? [minilm, modernBert, embeddingGemma] : few
   it.each(name.startsWith('webgpu') ? onGpu : ENCODERS)(
     '$name: vectors are those of float64, alone and in company',
@@ -74,7 +70,7 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('cross-encoders on
       const model = await load(device, source)
       const scores = await model.vectors(of.pairs)
       of.pairs.forEach((pair, i) => {
-        const truth = of.reference(encoderWeights(of), pair)
+        const truth = encoderTruth(of, pair)
         expect(scores[i]).toHaveLength(truth.length)
         for (const [k, score] of truth.entries()) expect(Math.abs(scores[i]![k]! - score)).toBeLessThan(3e-5)
       })
@@ -99,7 +95,8 @@ describe('Qwen3-Reranker on the CPU', () => {
     inputs.forEach((input, i) => {
       const [truth] = of.reference(weights, input)
       expect(Math.abs(scores[i]![0]! - truth!)).toBeLessThan(1e-4)
-      for (const mistake of of.mistakes)
+      // Each by one of them: of the others nothing more is learned.
+      for (const mistake of FULL || i === 0 ? of.mistakes : [])
         expect(Math.abs(of.reference(weights, input, mistake)[0]! - truth!)).toBeGreaterThan(1e-2)
     })
     await model.close()

@@ -6,12 +6,13 @@ import { bge, minilm } from '../../../test/oracles/encoders/bert.js'
 import { bertClasses, CROSS_ENCODERS } from '../../../test/oracles/encoders/cross.js'
 import { type EncoderCase, inputsOf } from '../../../test/oracles/encoders/encoder-case.js'
 import { mmBert, modernBert } from '../../../test/oracles/encoders/modern-bert.js'
-import { encoderWeights, tensorsOf } from '../../../test/oracles/encoders/source.js'
+import { encoderTruth, encoderWeights, tensorsOf } from '../../../test/oracles/encoders/source.js'
 import { llama } from '../../../test/oracles/families/llama.js'
 import { writeGguf } from '../../../test/oracles/files/gguf.js'
 import { Random } from '../../../test/oracles/random.js'
 import { throughQ4_0 } from '../../../test/oracles/rounded.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
+import { FULL } from '../../../test/support/full.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { DEVICES } from '../../device/operations/devices.test-helper.js'
@@ -59,7 +60,7 @@ describe('encoders from GGUF files on the CPU', () => {
     const model = await loadEncoderPlanned(device, source, plan)
     const scores = await model.vectors(of.pairs)
     of.pairs.forEach((pair, i) => {
-      expect(Math.abs(scores[i]![0]! - of.reference(encoderWeights(of), pair)[0]!)).toBeLessThan(SCORES)
+      expect(Math.abs(scores[i]![0]! - encoderTruth(of, pair)[0]!)).toBeLessThan(SCORES)
     })
     await model.close()
   })
@@ -70,7 +71,7 @@ describe('encoders from GGUF files on the CPU', () => {
     expect(plan).toMatchObject({ task: 'classify', classes: { labels: ['joy', 'anger', 'fear'], several: false } })
     const model = await loadEncoderPlanned(device, source, plan)
     const [scores] = await model.vectors(bertClasses.pairs)
-    const truth = bertClasses.reference(encoderWeights(bertClasses), bertClasses.pairs[0]!)
+    const truth = encoderTruth(bertClasses, bertClasses.pairs[0]!)
     for (const [k, score] of truth.entries()) expect(Math.abs(scores![k]! - score)).toBeLessThan(SCORES)
     await model.close()
   })
@@ -90,7 +91,8 @@ describe('encoders from GGUF files on the CPU', () => {
   })
 })
 
-describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))(
+// `encoders.test.ts` has encoders on GPUs, and `blocks.test.ts` has them there in other blocks.
+describe.each(DEVICES.filter(({ name }) => (FULL ? /software|exact/ : /exact/).test(name)))(
   'an encoder in blocks on $name',
   ({ open }) => {
     it('has vectors as in float64', async () => {

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
-import { distance, type EncoderCase, inputsOf } from '../../../test/oracles/encoders/encoder-case.js'
-import { encoderWeights } from '../../../test/oracles/encoders/source.js'
+import { distance, type EncoderCase, type Input, inputsOf } from '../../../test/oracles/encoders/encoder-case.js'
+import { encoderTruth } from '../../../test/oracles/encoders/source.js'
+import type { Weights } from '../../../test/oracles/family.js'
 import type { Device } from '../../device/contract.js'
 import type { WeightSource } from '../files/source.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
@@ -13,14 +14,15 @@ export async function expectVectors(
   device: Device,
   source: WeightSource,
   of: EncoderCase,
-  { weights = encoderWeights(of), inputs = inputsOf(of) } = {},
+  { weights, inputs = inputsOf(of) }: { readonly weights?: Weights; readonly inputs?: readonly Input[] } = {},
 ): Promise<void> {
   const plan = planEncoderLoad(source, device)
   expect(plan.task).toBe('embed')
   const model = await loadEncoderPlanned(device, source, plan)
   const vectors = await model.vectors(inputs)
   inputs.forEach((input, i) => {
-    expect(distance(of.reference(weights, input), vectors[i]!).worst).toBeLessThan(BOUND)
+    const truth = weights ? of.reference(weights, input) : encoderTruth(of, input)
+    expect(distance(truth, vectors[i]!).worst).toBeLessThan(BOUND)
   })
   await model.close()
 }

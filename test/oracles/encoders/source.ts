@@ -1,9 +1,11 @@
 import type { SentenceFiles } from '../../../src/models/files/sentence.js'
 import type { RawTensor, WeightSource } from '../../../src/models/files/source.js'
+import { getOrMake } from '../../../src/platform/maps.js'
 import type { TensorSpec, Weights } from '../family.js'
 import { halvesOf } from '../files/halves.js'
+import type { Vector } from '../float64.js'
 import { weightsOf } from '../weights.js'
-import type { EncoderCase } from './encoder-case.js'
+import type { EncoderCase, Input } from './encoder-case.js'
 
 export type Tensors = Pick<EncoderCase, 'name' | 'tensors' | 'apart'>
 
@@ -20,6 +22,13 @@ export function encoderWeights(of: Tensors): Weights {
   const weights = made.get(of) ?? weightsOf({ name: of.name, tensors: tensorsOf(of) })
   made.set(of, weights)
   return weights
+}
+
+const truths = new WeakMap<EncoderCase, Map<string, Vector>>()
+/** What float64 makes of an input by the case's own weights: computed once for all who ask. */
+export function encoderTruth(of: EncoderCase, input: Input): Vector {
+  const known = getOrMake(truths, of, () => new Map<string, Vector>())
+  return getOrMake(known, JSON.stringify(input), () => of.reference(encoderWeights(of), input))
 }
 
 /** The case as a repository has it. `rename`: how its tensors are called there. */
