@@ -34,21 +34,32 @@ type Name = Slow | 'unit' | 'node'
 const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
 const filesOf = (name: Name) =>
   name in SLOW ? SLOW[name as Slow].map((place) => place.replace(/\*\*$/, '**/*.test.ts')) : [TESTS]
+const byName = process.argv.some((argument) => /^--project\b/.test(argument))
 /** What of its folders is another's. */
 const OTHERS: Partial<Record<Name, readonly string[]>> = {
   gpu: filesOf('alone'),
-  runtimes: [...filesOf('alone'), ...filesOf('clients'), ...filesOf('structured'), 'scripts/models/**'],
+  runtimes: [
+    ...(byName ? (['alone', 'clients', 'structured'] as const) : (['alone', 'clients'] as const)).flatMap(filesOf),
+    'scripts/models/**',
+  ],
   unit: Object.values(SLOW).flat(),
-  node: [...filesOf('alone'), ...filesOf('gpu'), ...filesOf('browser')],
+  node: (['alone', 'gpu', 'browser', 'clients', 'runtimes'] as const).flatMap(filesOf),
 }
 const NEVER = ['**/node_modules/**', 'dist/**']
 /**
- * Each project starts workers of its own, which import all that is tested anew. What needs nothing but Node is therefore
- * one, `node`, unless a part of it is asked for by its name.
+ * Each project starts workers of its own, which import all that is tested anew. What computes in Node alone is therefore
+ * one, `node`, unless a part of it is asked for by its name. `clients` and `runtimes` stay apart: servers that they start
+ * replace what is global in their worker (Hono's its `Response`).
  */
-const PARTS = ['unit', 'structured', 'clients', 'runtimes'] as const
-const byName = process.argv.some((argument) => /^--project\b/.test(argument))
-const NAMES: readonly Name[] = [...(byName ? PARTS : (['node'] as const)), 'gpu', 'browser', 'alone']
+const PARTS = ['unit', 'structured'] as const
+const NAMES: readonly Name[] = [
+  ...(byName ? PARTS : (['node'] as const)),
+  'clients',
+  'runtimes',
+  'gpu',
+  'browser',
+  'alone',
+]
 
 export default defineConfig({
   // Examples import the package by its name.
