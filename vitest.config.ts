@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** What takes long, by what it needs. Everything else is `unit`. */
+/** What takes long, by what it needs. Everything else is `unit`: under a minute on two cores. */
 const SLOW = {
   structured: ['src/grammar/**', 'scripts/{masks,written}.test.ts'],
   gpu: [
@@ -30,36 +30,14 @@ const SLOW = {
   ],
 }
 type Slow = keyof typeof SLOW
-type Name = Slow | 'unit' | 'node'
-const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
-const filesOf = (name: Name) =>
-  name in SLOW ? SLOW[name as Slow].map((place) => place.replace(/\*\*$/, '**/*.test.ts')) : [TESTS]
-const byName = process.argv.some((argument) => /^--project\b/.test(argument))
+const filesOf = (name: Slow) => SLOW[name].map((place) => place.replace(/\*\*$/, '**/*.test.ts'))
 /** What of its folders is another's. */
-const OTHERS: Partial<Record<Name, readonly string[]>> = {
+const OTHERS: Partial<Record<Slow, readonly string[]>> = {
   gpu: filesOf('alone'),
-  runtimes: [
-    ...(byName ? (['alone', 'clients', 'structured'] as const) : (['alone', 'clients'] as const)).flatMap(filesOf),
-    'scripts/models/**',
-  ],
-  unit: Object.values(SLOW).flat(),
-  node: (['alone', 'gpu', 'browser', 'clients', 'runtimes'] as const).flatMap(filesOf),
+  runtimes: [...filesOf('alone'), ...filesOf('clients'), ...filesOf('structured'), 'scripts/models/**'],
 }
 const NEVER = ['**/node_modules/**', 'dist/**']
-/**
- * Each project starts workers of its own, which import all that is tested anew. What computes in Node alone is therefore
- * one, `node`, unless a part of it is asked for by its name. `clients` and `runtimes` stay apart: servers that they start
- * replace what is global in their worker (Hono's its `Response`).
- */
-const PARTS = ['unit', 'structured'] as const
-const NAMES: readonly Name[] = [
-  ...(byName ? PARTS : (['node'] as const)),
-  'clients',
-  'runtimes',
-  'gpu',
-  'browser',
-  'alone',
-]
+const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
 
 export default defineConfig({
   // Examples import the package by its name.
@@ -78,14 +56,25 @@ export default defineConfig({
     // What was translated for one project is not translated again for another, nor in the next run.
     experimental: { fsModuleCache: true, fsModuleCachePath: 'node_modules/.cache/local-v1/modules' },
     reporters: ['default', './scripts/summary-reporter.ts'],
-    projects: NAMES.map((name) => ({
-      extends: true as const,
-      test: {
-        name,
-        include: filesOf(name),
-        exclude: [...NEVER, ...(OTHERS[name] ?? [])],
-        isolate: name === 'alone',
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: [TESTS],
+          exclude: [...NEVER, ...Object.values(SLOW).flat()],
+          isolate: false,
+        },
       },
-    })),
+      ...(Object.keys(SLOW) as Slow[]).map((name) => ({
+        extends: true as const,
+        test: {
+          name,
+          include: filesOf(name),
+          exclude: [...NEVER, ...(OTHERS[name] ?? [])],
+          isolate: name === 'alone',
+        },
+      })),
+    ],
   },
 })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { decisionExamples } from '../../apps/playground/page/decision-examples.js'
 import { sharedChromium } from '../support/chromium.js'
-import { FULL } from '../support/full.js'
+import { turns } from '../support/full.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn, LOOKS, smallTargets } from './audit.js'
 import { picture } from './picture.js'
@@ -220,7 +220,7 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
   })
 
   // Without LOCAL_V1_FULL each look with some of the examples, which differ in their words alone.
-  test.each(decisionExamples.map(({ name }, i) => [name, FULL ? LOOKS : [LOOKS[i % LOOKS.length]!]] as const))(
+  test.each(decisionExamples.map(({ name }, i) => [name, turns(LOOKS, i, LOOKS.length)] as const))(
     '%s: nothing cut and no barrier, light, dark and on phones',
     async (name, looks) => {
       await button(name).click()

@@ -6,6 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseCsv } from '../../apps/playground/page/table/csv.js'
 import { fieldsFromAnswer } from '../../apps/playground/page/table/draft-schema.js'
+import { getOrMake } from '../../src/platform/maps.js'
 import { sharedChromium } from '../support/chromium.js'
 import { PROGRAM } from '../support/cli.js'
 import { withOllama } from '../support/ollama-machine.js'
@@ -36,9 +37,8 @@ const shared = new Map<string, ReturnType<typeof serve>>()
 
 /** One that all tests ask who want it so, and of which none wants more than an answer. */
 function served(as: 'open' | 'with a key' | 'with a key, at a terminal'): ReturnType<typeof serve> {
-  const found = shared.get(as) ?? serve([], as === 'open' ? {} : { LOCAL_V1_KEY: KEY }, as.endsWith('terminal'))
-  shared.set(as, found)
-  return found
+  const env: Record<string, string> = as === 'open' ? {} : { LOCAL_V1_KEY: KEY }
+  return getOrMake(shared, as, () => serve([], env, as.endsWith('terminal')))
 }
 
 /** For Node: whatever is asked of Hugging Face is asked of this hub. */

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { getOrMake } from '../../src/platform/maps.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -19,10 +20,7 @@ const bundles = new Map<string, Promise<string>>()
  * `local-v1/...` is our source, by the paths of examples/tsconfig.json.
  */
 export function bundle(entry: string, options: BundleOptions = {}): Promise<string> {
-  const key = JSON.stringify([entry, options])
-  const made = bundles.get(key) ?? bundled(entry, options)
-  bundles.set(key, made)
-  return made
+  return getOrMake(bundles, JSON.stringify([entry, options]), () => bundled(entry, options))
 }
 
 async function bundled(entry: string, options: BundleOptions): Promise<string> {
