@@ -3,7 +3,7 @@ import { besides } from './beside.js'
 import { dateOf, dayOf, dayOfIso, isoOf, monthsFrom, nearest, weekdayOf, yearOf } from './calendar.js'
 import { quantities } from './quantities.js'
 import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
-import { anyWord, blanked, ofWords, wholeWords } from './text.js'
+import { anyWord, blanked, ofLast, ofWords, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords, type TimeUnit } from './words/index.js'
 
 /** The date that a text says, and the text without it. */
@@ -124,32 +124,30 @@ const known = (day: number | undefined): ValueReading<number> => (day === undefi
 
 /** By the locale's region, else by the other dates of the text. */
 function orderOf({ locale, around = '' }: ReaderContext): Order {
-  if (locale !== undefined && new Intl.Locale(locale).region !== undefined) {
-    const parts = new Intl.DateTimeFormat(locale, { day: '2-digit', month: '2-digit', year: 'numeric' }).formatToParts(
-      0,
-    )
-    const first = parts.find(({ type }) => type === 'day' || type === 'month')?.type
-    return first === 'day' || first === 'month' ? first : undefined
-  }
-  // Each of a thousand dates asks, of the same text.
-  if (asked?.around !== around) asked = { around, order: orderIn(around.slice(0, 20_000)) }
-  return asked.order
+  const first = locale === undefined ? undefined : byRegion(locale)
+  return first === undefined ? byDates(around) : first.order
 }
 
 type Order = 'day' | 'month' | undefined
 
-let asked: { readonly around: string; readonly order: Order } | undefined
+/** Undefined: it names no region. */
+const byRegion = ofLast((locale): { readonly order: Order } | undefined => {
+  if (new Intl.Locale(locale).region === undefined) return undefined
+  const parts = new Intl.DateTimeFormat(locale, { day: '2-digit', month: '2-digit', year: 'numeric' }).formatToParts(0)
+  const first = parts.find(({ type }) => type === 'day' || type === 'month')?.type
+  return { order: first === 'day' || first === 'month' ? first : undefined }
+})
 
-function orderIn(text: string): Order {
+const byDates = ofLast((text): Order => {
   const orders = new Set(
-    [...text.matchAll(YEAR_LAST)].flatMap(([, first, mark, second]) => {
+    [...text.slice(0, 20_000).matchAll(YEAR_LAST)].flatMap(([, first, mark, second]) => {
       if (mark === '.') return []
       if (Number(first) > 12 && Number(second) <= 12) return ['day' as const]
       return Number(second) > 12 && Number(first) <= 12 ? ['month' as const] : []
     }),
   )
   return orders.size === 1 ? [...orders][0] : undefined
-}
+})
 
 interface Patterns {
   readonly dayMonth: RegExp

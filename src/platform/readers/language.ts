@@ -1,5 +1,5 @@
 import type { ReaderContext } from './reading.js'
-import { plain } from './text.js'
+import { ofLast, plain } from './text.js'
 import type { LanguageName } from './words/index.js'
 
 /** Words of every sentence: what several languages have tells none of them from another. */
@@ -20,12 +20,15 @@ const LOOKED_AT = 4000
 /** By the locale, else by the small words around; undefined where no language has most of them. */
 export function languageOf({ locale, around = '' }: ReaderContext): LanguageName | undefined {
   const language = locale === undefined ? undefined : new Intl.Locale(locale).language
-  if (language !== undefined && language in MARKS) return language as LanguageName
+  return language !== undefined && language in MARKS ? (language as LanguageName) : byWords(around)
+}
+
+const byWords = ofLast((text): LanguageName | undefined => {
   const counts = (Object.keys(MARKS) as LanguageName[]).map((name) => ({ name, count: 0 }))
   // "12:15 am" is no German.
-  for (const [word] of plain(around.slice(0, LOOKED_AT)).matchAll(/(?<!\d ?)\p{L}+/gu)) {
+  for (const [word] of plain(text.slice(0, LOOKED_AT)).matchAll(/(?<!\d ?)\p{L}+/gu)) {
     for (const one of counts) if (MARKS[one.name].includes(word)) one.count++
   }
   const [first, second] = counts.sort((a, b) => b.count - a.count)
   return first!.count > 2 * second!.count ? first!.name : undefined
-}
+})

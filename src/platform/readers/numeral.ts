@@ -1,6 +1,7 @@
 /** Numbers in digits: which mark separates what. */
 import type { ReaderContext, ValueReading } from './reading.js'
 import { sure, unsure } from './reading.js'
+import { ofLast } from './text.js'
 import { LANGUAGES, type LanguageName } from './words/index.js'
 
 export type DecimalMark = '.' | ','
@@ -48,22 +49,26 @@ const grouped = (digits: string) =>
   /^\d{1,3}(?:[.,' ]\d{3})*$/.test(digits) || /^\d{1,2}(?:,\d{2})*,\d{3}$/.test(digits)
 
 /** By the locale's region, by amounts of money around it, by the language; undefined: either may be. */
-export function decimalMark({ locale, around }: ReaderContext, language: LanguageName): DecimalMark | undefined {
-  return byRegion(locale) ?? byMoney(around) ?? (LANGUAGES[language] as { decimalMark?: DecimalMark }).decimalMark
+export function decimalMark({ locale, around = '' }: ReaderContext, language: LanguageName): DecimalMark | undefined {
+  return (
+    (locale === undefined ? undefined : byRegion(locale)) ??
+    byMoney(around) ??
+    (LANGUAGES[language] as { decimalMark?: DecimalMark }).decimalMark
+  )
 }
 
-function byRegion(locale: string | undefined): DecimalMark | undefined {
-  if (locale === undefined || new Intl.Locale(locale).region === undefined) return undefined
+const byRegion = ofLast((locale): DecimalMark | undefined => {
+  if (new Intl.Locale(locale).region === undefined) return undefined
   const parts = new Intl.NumberFormat(locale).formatToParts(1.5)
   const mark = parts.find(({ type }) => type === 'decimal')?.value
   return mark === '.' || mark === ',' ? mark : undefined
-}
+})
 
 const MONEY = /[$€£¥]\s?\d[\d.,]*([.,])\d{2}(?!\d)|(?<![\d.,])\d[\d.,]*([.,])\d{2}\s?(?:[$€£¥]|EUR|USD|GBP|CHF)/g
 /** So much of a text is looked at. */
 const AROUND = 20_000
 
-function byMoney(around = ''): DecimalMark | undefined {
-  const marks = new Set([...around.slice(0, AROUND).matchAll(MONEY)].map(([, before, behind]) => before ?? behind))
+const byMoney = ofLast((text): DecimalMark | undefined => {
+  const marks = new Set([...text.slice(0, AROUND).matchAll(MONEY)].map(([, before, behind]) => before ?? behind))
   return marks.size === 1 ? ([...marks][0] as DecimalMark) : undefined
-}
+})

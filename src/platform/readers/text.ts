@@ -1,5 +1,5 @@
 /** Text as readers see it, and patterns made of words. */
-import { getOrMake } from '../maps.js'
+import { getOrMake, LruMap } from '../maps.js'
 import type { LanguageWords } from './words/index.js'
 
 /** Lower case, without accents, one kind of blank, apostrophe and dash; no longer than it must be. */
@@ -79,6 +79,12 @@ export const wholeWords = (pattern: string, flags = 'gu'): RegExp =>
 export function ofWords<T>(make: (words: LanguageWords) => T): (words: LanguageWords) => T {
   const made = new Map<LanguageWords, T>()
   return (words) => getOrMake(made, words, () => make(words))
+}
+
+/** What is true of a whole text, or locale, found once for the last few: each of its thousand values asks. */
+export function ofLast<T>(find: (text: string) => T): (text: string) => T {
+  const found = new LruMap<string, { readonly value: T }>(4)
+  return (text) => getOrMake(found, text, () => ({ value: find(text) })).value
 }
 
 /** `text` with blanks in place of what was read. */

@@ -44,12 +44,15 @@ it('lets others work while a value is read at all the places where its words sta
   expect(pauses).toBeGreaterThanOrEqual(800 / 8)
 })
 
-it('looks through a text for how it writes dates once, however many it has', () => {
+it.each([
+  ['date', '03/04/2026 '.repeat(1000)],
+  ['number', Array.from({ length: 1500 }, (_, i) => `${i} kg of`).join(' ')],
+] as const)('looks through a text for how it writes a %s once, however many it has', (kind, text) => {
   const looks = vi.spyOn(String.prototype, 'matchAll')
   try {
-    for (const _ of readableIn('date', call('03/04/2026 '.repeat(1000))));
-    // How it writes numbers is looked for in each part; how it writes dates was, for each of a thousand in each language.
-    const whole = looks.mock.contexts.filter((text) => String(text).length > 10_000)
+    for (const _ of readableIn(kind, call(text)));
+    // How it is cut into parts is looked for in each of them; how it writes would be, for each of a thousand in each language.
+    const whole = looks.mock.contexts.filter((one) => String(one).length > 10_000)
     expect(whole.length).toBeLessThan(200)
   } finally {
     looks.mockRestore()
