@@ -42,7 +42,7 @@ export class HostPort {
       const { status, headers } = response
       if (isStream(response)) answering.reader = response.body!.getReader()
       // What is not a stream is said in one word: it is either here or can be moved.
-      const { done, value } = (await answering.reader?.read()) ?? { done: true, value: await bytesOf(response) }
+      const { done, value } = (await firstOf(answering.reader)) ?? { done: true, value: await bytesOf(response) }
       if (done) this.#answering.delete(id)
       this.#tell({ type: 'head', id, status, headers: [...headers], first: value, done })
     } catch {
@@ -90,6 +90,15 @@ export class HostPort {
     this.#port.close()
   }
 }
+
+/** The first piece that says something: signs of life are none, and whoever waits here is given them elsewhere. */
+async function firstOf(reader: ReadableStreamDefaultReader<Uint8Array> | undefined) {
+  let read = await reader?.read()
+  while (read?.value?.[0] === COMMENT) read = await reader!.read()
+  return read
+}
+
+const COMMENT = ':'.charCodeAt(0)
 
 async function bytesOf(response: Response): Promise<Uint8Array | undefined> {
   return response.body ? new Uint8Array(await response.arrayBuffer()) : undefined

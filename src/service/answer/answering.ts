@@ -8,9 +8,9 @@ import {
   V1Error,
 } from '../../contract/index.js'
 import { quoteSource } from '../../grammar/index.js'
-import { inTurns } from '../../platform/index.js'
+import { atMost, inTurns } from '../../platform/index.js'
 import { type Broken, type PacedSource, type Patience, paced } from '../stream/paced.js'
-import { SSE_HEADERS } from '../stream/sse.js'
+import { SSE_HEADERS, SSE_SIGN } from '../stream/sse.js'
 import { seconds } from '../wire/ids.js'
 import type { AnswerChoice, CallSpec, ModelRequest, ReplyHead, StreamReply, WholeReply } from '../wire/reply.js'
 import { checkCapable, withoutHints } from './capable.js'
@@ -102,14 +102,18 @@ async function responseTo(
     const { spec, ignored } = request
     const head = headOf(service, spec.model, id)
     const call = callOf(spec, model, { id, caller, signal: run.signal }, constraint, service.describeSchema)
-    // Before the first part an engine may still refuse; only then are status and headers settled.
-    const first = await begun(run, call, spec, constraint)
+    // Before the first part an engine may still refuse; only then are status and headers settled, or when a reader of
+    // events would be taken for dead by what lies between.
+    const first = begun(run, call, spec, constraint)
     const headers = { ...noticeHeaders(ignored, constraint.notEnforced), ...own }
-    if (!reply.stream) return await collected(run, first, head, reply, headers)
-    const events = new ReplyEvents(run, first, reply, reply.begin(head, run.answer!))
+    if (!reply.stream) return await collected(run, await first, head, reply, headers)
+    const sign = reply.headers ? undefined : SSE_SIGN
+    const begin = sign && (await atMost(sign.ms, first)) === 'late' ? sign.text : ''
+    if (begin === '') await first
+    const events = new ReplyEvents(run, first, reply, head)
     return {
       status: 200,
-      body: paced(events, patience(service)),
+      body: paced(events, patience(service), sign, begin),
       headers: { ...(reply.headers ?? SSE_HEADERS), ...headers },
       streams: true,
     }
@@ -242,16 +246,20 @@ async function collected(
 export class ReplyEvents implements PacedSource {
   readonly #run: Run
   readonly #reply: StreamReply
+  readonly #head: ReplyHead
+  #first: Promise<Part> | undefined
   /** What is sent before anything else. */
-  #opening: string
-  #first: Part | undefined
+  #opening = ''
   #deliver: Parameters<PacedSource['ask']>[0] = () => {}
 
-  constructor(run: Run, first: Part, reply: StreamReply, opening: string) {
+  /** `first`: the first part, which the run has been asked for. */
+  constructor(run: Run, first: Promise<Part>, reply: StreamReply, head: ReplyHead) {
     this.#run = run
     this.#first = first
     this.#reply = reply
-    this.#opening = opening
+    this.#head = head
+    // Nobody may ever read, and so hear of it.
+    first.catch(() => undefined)
   }
 
   ask(deliver: Parameters<PacedSource['ask']>[0]): void {
@@ -259,7 +267,11 @@ export class ReplyEvents implements PacedSource {
     const first = this.#first
     this.#first = undefined
     if (first === undefined) this.#run.ask(this.#onPart, this.#failed)
-    else this.#onPart(first)
+    else first.finally(() => this.#begin()).then(this.#onPart, this.#failed)
+  }
+
+  #begin(): void {
+    this.#opening = this.#reply.begin(this.#head, this.#run.answer!)
   }
 
   cancel(reason: unknown): void {

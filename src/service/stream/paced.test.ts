@@ -280,6 +280,73 @@ describe('a stream that breaks', () => {
   })
 })
 
+describe('a reader that waits', () => {
+  const SIGN = { ms: 1000, text: ': here\n\n' }
+  const waiting = () => {
+    const source = new HeldSource()
+    const reader = paced(source, undefined, SIGN).getReader()
+    const next = async () => {
+      const { value, done } = await reader.read()
+      return done ? undefined : new TextDecoder().decode(value)
+    }
+    return { source, reader, next }
+  }
+
+  it('is given a sign of life as often as nothing came for so long, and the source is asked once', async () => {
+    const { source, next } = waiting()
+    const pieces: (string | undefined)[] = []
+    void (async () => {
+      for (;;) pieces.push(await next())
+    })()
+    await vi.advanceTimersByTimeAsync(2 * SIGN.ms)
+    expect(pieces).toEqual([SIGN.text, SIGN.text])
+    await vi.advanceTimersByTimeAsync(SIGN.ms / 2)
+    await source.says('one')
+    await vi.advanceTimersByTimeAsync(SIGN.ms - 1)
+    expect([pieces, source.requests]).toEqual([[SIGN.text, SIGN.text, 'one'], 2])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(pieces.at(-1)).toBe(SIGN.text)
+  })
+
+  it('may be given one to begin with, before the source is asked for anything', async () => {
+    const source = new HeldSource()
+    const reader = paced(source, undefined, SIGN, SIGN.text).getReader()
+    const { value } = await reader.read()
+    expect([new TextDecoder().decode(value), source.requests]).toEqual([SIGN.text, 0])
+  })
+
+  it('is one that has asked: what was left alone keeps no timer', async () => {
+    const { source, next } = waiting()
+    const first = next()
+    await settled()
+    await source.says('one')
+    expect(await first).toBe('one')
+    await vi.advanceTimersByTimeAsync(10 * SIGN.ms)
+    expect(vi.getTimerCount()).toBe(0)
+    // It comes back, and waits from then on.
+    const second = next()
+    await vi.advanceTimersByTimeAsync(SIGN.ms - 1)
+    const seen = vi.fn()
+    void second.then(seen)
+    await settled()
+    expect(seen).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await second).toBe(SIGN.text)
+  })
+
+  it('leaves no timer behind, whether it is given the end, an error, or leaves', async () => {
+    for (const end of ['end', 'error', 'left']) {
+      const { source, reader, next } = waiting()
+      const last = next().catch((error: unknown) => error)
+      await settled()
+      if (end === 'left') await reader.cancel('enough')
+      else await source.says('', true, end === 'error' ? { reason: 'lost' } : undefined)
+      expect(await last).toBe(end === 'error' ? 'lost' : undefined)
+      expect(vi.getTimerCount(), end).toBe(0)
+    }
+  })
+})
+
 describe('a reader that asks for nothing', () => {
   const gone = new Error('gone')
   const PATIENCE = 1000

@@ -19,6 +19,12 @@ export interface Patience {
   readonly gaveUp: () => unknown
 }
 
+/** What is sent between two texts as often as nothing else was for so long. */
+export interface SignOfLife {
+  readonly ms: number
+  readonly text: string
+}
+
 /**
  * Between two pieces that a reader is given. A model that takes longer for a token has each sent the moment it is there;
  * a faster one would spend its time on pieces that no eye can tell apart, each a write to a socket.
@@ -34,10 +40,15 @@ const encoder = new TextEncoder()
  * Text as a byte stream that is pulled, and paced: the first text is passed on at once, and so is every other that comes
  * `PAUSE_MS` or more after the piece before it; what comes sooner is gathered until then. The source is asked only while
  * a reader waits, so that a slow one holds it back and memory stays flat. A reader that asks for nothing for longer than
- * the patience lasts has left.
+ * the patience lasts has left; one that waits is given signs of life.
  */
-export function paced(source: PacedSource, patience?: Patience): ReadableStream<Uint8Array> {
-  const pacer = new Pacer(source, patience)
+export function paced(
+  source: PacedSource,
+  patience?: Patience,
+  sign?: SignOfLife,
+  begin = '',
+): ReadableStream<Uint8Array> {
+  const pacer = new Pacer(source, patience, sign, begin)
   return new ReadableStream<Uint8Array>(
     {
       start: (controller) => pacer.start(controller),
@@ -51,9 +62,10 @@ export function paced(source: PacedSource, patience?: Patience): ReadableStream<
 class Pacer {
   readonly #source: PacedSource
   readonly #patience: Patience | undefined
+  readonly #sign: SignOfLife | undefined
   readonly #deliver = (text: string, last: boolean, broken?: Broken) => this.#delivered(text, last, broken)
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  #text = ''
+  #text: string
   #sentAt = Number.NEGATIVE_INFINITY
   /** A reader waits. */
   #wanted = false
@@ -66,10 +78,14 @@ class Pacer {
   #closed = false
   #timer: ReturnType<typeof setTimeout> | undefined
   #patienceTimer: ReturnType<typeof setTimeout> | undefined
+  #signTimer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(source: PacedSource, patience: Patience | undefined) {
+  /** `begin`: what is said before anything is asked for. */
+  constructor(source: PacedSource, patience: Patience | undefined, sign: SignOfLife | undefined, begin: string) {
     this.#source = source
+    this.#text = begin
     this.#patience = patience
+    this.#sign = sign
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -85,9 +101,12 @@ class Pacer {
 
   cancel(reason: unknown): void {
     this.#left = true
-    clearTimeout(this.#timer)
-    clearTimeout(this.#patienceTimer)
+    this.#stopTimers()
     this.#source.cancel(reason)
+  }
+
+  #stopTimers(): void {
+    for (const timer of [this.#timer, this.#patienceTimer, this.#signTimer]) clearTimeout(timer)
   }
 
   /** One timer that looks now and then: one for each piece would be paid for each token. */
@@ -108,12 +127,26 @@ class Pacer {
     this.#patienceTimer = setTimeout(look, ms)
   }
 
+  /** As above, but only while a reader waits: one that was left alone may never be cancelled. */
+  #beginSigns(sign: SignOfLife, began = performance.now()): void {
+    const left = () => Math.max(began, this.#sentAt) + sign.ms - performance.now()
+    this.#signTimer = setTimeout(() => {
+      this.#signTimer = undefined
+      if (!this.#wanted) return
+      if (left() >= 1) {
+        this.#beginSigns(sign, began)
+        return
+      }
+      this.#text ||= sign.text
+      this.#send()
+    }, left())
+  }
+
   #delivered(text: string, last: boolean, broken?: Broken): void {
     this.#asking = false
     if (this.#left) return
     if (broken) {
-      clearTimeout(this.#timer)
-      clearTimeout(this.#patienceTimer)
+      this.#stopTimers()
       this.#controller!.error(broken.reason)
       return
     }
@@ -127,6 +160,7 @@ class Pacer {
     if (this.#over || (this.#text !== '' && this.#due())) this.#send()
     else {
       if (this.#text !== '') this.#timer ??= setTimeout(() => this.#send(), PAUSE_MS)
+      if (this.#sign && !this.#signTimer) this.#beginSigns(this.#sign)
       if (this.#asking) return
       this.#asking = true
       this.#source.ask(this.#deliver)
@@ -146,7 +180,7 @@ class Pacer {
     this.#sentAt = performance.now()
     const last = this.#over
     this.#closed = last
-    if (last) clearTimeout(this.#patienceTimer)
+    if (last) this.#stopTimers()
     // Whoever reads ahead pulls again in here: nothing of this pacer may be looked at or set after it.
     if (text !== '') this.#controller!.enqueue(encoder.encode(text))
     if (last) this.#controller!.close()

@@ -1,3 +1,5 @@
+import type { SignOfLife } from './paced.js'
+
 /** One event of an event stream. The data is JSON, which holds no line breaks of its own. */
 export const sseEvent = (data: string): string => `data: ${data}\n\n`
 
@@ -5,6 +7,9 @@ export const sseEvent = (data: string): string => `data: ${data}\n\n`
 export const sseEventOf = (name: string, data: string): string => `event: ${name}\n${sseEvent(data)}`
 
 export const SSE_DONE = sseEvent('[DONE]')
+
+/** What readers of events skip. Proxies end a stream that is silent for longer than 30 to 100 seconds, as if it were dead. */
+export const SSE_SIGN: SignOfLife = { ms: 15_000, text: ': still at work\n\n' }
 
 /** `x-accel-buffering`: nginx would gather an answer until it is whole. */
 export const SSE_HEADERS: Readonly<Record<string, string>> = {

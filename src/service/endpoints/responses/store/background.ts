@@ -1,5 +1,6 @@
 import { V1Error } from '../../../../contract/index.js'
-import { SSE_DONE } from '../../../stream/sse.js'
+import { atMost } from '../../../../platform/index.js'
+import { SSE_DONE, SSE_SIGN } from '../../../stream/sse.js'
 import type { ResponseEvent } from '../wire/progress.js'
 import { framed } from '../wire/reply.js'
 import type { KeptResponse, Owner } from './store.js'
@@ -71,7 +72,9 @@ export class BackgroundResponse {
       {
         pull: async (controller) => {
           while (next >= this.#events.length && !this.over && !left) {
-            await this.#next()
+            if ((await atMost(SSE_SIGN.ms, this.#next())) === 'ended') continue
+            controller.enqueue(encoder.encode(SSE_SIGN.text))
+            return
           }
           if (left) return
           const events = this.#events.slice(next).map(framed).join('')
