@@ -1,6 +1,6 @@
 /** What stands right beside a reading and makes it a part of another: `9-` of `9-11 am`, `moins dix` of `midi moins dix`. */
 import { type FoundReading, type ReaderContext, unsure } from './reading.js'
-import { anyWord, ofWords } from './text.js'
+import { anyWord, ofWords, rightBefore } from './text.js'
 
 /** A time, a length, a date, one without its year, a day of the week, one told from today. */
 export type PartKind = 'time' | 'duration' | 'date' | 'yearless' | 'weekday' | 'day'
@@ -52,7 +52,7 @@ export function besides<T>(
   const { value } = found.reading
   const [left, right] = patternsOf(words)[kind]
   const isPart =
-    left.test((beside?.before ?? '') + text.slice(0, found.start)) ||
+    left.test((beside?.before ?? '') + rightBefore(text, found.start)) ||
     right.test(text.slice(found.end) + (beside?.behind ?? ''))
   return isPart && value !== null ? { ...found, reading: unsure(value) } : found
 }

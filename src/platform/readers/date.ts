@@ -3,7 +3,7 @@ import { besides } from './beside.js'
 import { dateOf, dayOf, dayOfIso, isoOf, monthsFrom, nearest, weekdayOf, yearOf } from './calendar.js'
 import { quantities } from './quantities.js'
 import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
-import { anyWord, blanked, ofLast, ofWords, wholeWords } from './text.js'
+import { anyWord, blanked, ofLast, ofWords, rightBefore, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords, type TimeUnit } from './words/index.js'
 
 /** The date that a text says, and the text without it. */
@@ -88,7 +88,7 @@ const PARTED =
 const inDigits: Finder = (text, words, reference, beside) =>
   dottedIn(text, words, reference, beside).map((one) => {
     const { reading, start, end } = one
-    const before = (beside.context.beside?.before ?? '') + text.slice(0, start)
+    const before = (beside.context.beside?.before ?? '') + rightBefore(text, start)
     const isPart = text.slice(start, end).includes('.') && PARTED.test(before)
     return isPart && reading.value !== null ? { ...one, reading: unsure(reading.value) } : one
   })
@@ -235,7 +235,8 @@ const THINGS =
   /^ (?!(?:a[tns]?|and|or|i[nfst]?|o[nfr]|to|from|for|was|will|by|the|with|but|until|till|through|please|works?|when|between|after|before|we|you|s?he|they|there|our|my|th[ai][ts]|next|last|year)(?!\p{L}))\p{L}/u
 
 const isCounted = (text: string, start: number, end: number, { beside }: ReaderContext): boolean =>
-  THINGS.test(text.slice(end) + (beside?.behind ?? '')) && !OF_DAY.test((beside?.before ?? '') + text.slice(0, start))
+  THINGS.test(text.slice(end) + (beside?.behind ?? '')) &&
+  !OF_DAY.test((beside?.before ?? '') + rightBefore(text, start))
 
 /** Between two numbers, and between two amounts, of which neither says how far it is. */
 const OR = /^ ?(?:-|to|or|bis|oder|a|o|u|ou|tot|of) ?$/
@@ -303,7 +304,7 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
   // "this Monday", on a Tuesday, may be yet to come.
   weekday(patterns.now, (w, today) => (w < weekdayOf(today) ? unsure : sure)(today - weekdayOf(today) + w))
   const { amounts } = amountsIn(rest, language, context)
-  const numbers = quantities(rest, language, context)
+  const numbers = amounts.length > 0 ? quantities(rest, language, context) : []
   // "2 or 3 days ago", "2 weeks and 3 days ago".
   const joined = (one: { end: number }, two: { start: number }, gap: RegExp) =>
     one.end <= two.start && gap.test(rest.slice(one.end, two.start))
@@ -314,7 +315,7 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
     for (const { before, behind, head: beforeIt, tail: behindIt } of phrases) {
       for (const amount of amounts) {
         const [head, tail] = [rest.slice(0, amount.start).trimEnd(), rest.slice(amount.end).trimStart()]
-        if (before !== '' && !beforeIt.test(head)) continue
+        if (before !== '' && !beforeIt.test(rightBefore(head, head.length))) continue
         if (behind !== '' && !behindIt.test(tail)) continue
         const start = before === '' ? amount.start : head.length - before.length
         const end = behind === '' ? amount.end : rest.length - tail.length + behind.length
@@ -331,7 +332,7 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
   const before = context.beside?.before ?? ''
   take(
     all(rest, patterns.named, ({ index, 1: name }) =>
-      MORNING.test(`${before}${text.slice(0, index)}${name}`)
+      MORNING.test(`${before}${rightBefore(text, index)}${name}`)
         ? undefined
         : from((today) => sure(today + words.days[name!]!)),
     ),

@@ -2,7 +2,7 @@
 import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
 import { sure, unsure } from './reading.js'
-import { anyWord, FRACTION, fraction, fractionIn, moreIn, ofWords, wholeWords } from './text.js'
+import { anyWord, FRACTION, fraction, fractionIn, moreIn, ofWords, rightBefore, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 export function quantities(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
@@ -21,19 +21,19 @@ export function quantities(text: string, language: LanguageName, context: Reader
         unitBehind(LANGUAGES[language]).test(text.slice(end)),
     )
   // "three quarters" lies within "three quarters of a million".
-  return whole.filter(
-    ({ start, end }, i) =>
-      !whole.some(
-        (other, j) =>
-          (other.start < start && start < other.end) ||
-          (other.start === start && (other.end > end || (other.end === end && j < i))),
-      ),
-  )
+  const within = new Set<(typeof whole)[number]>()
+  let [first, reach] = [-1, -1]
+  for (const one of whole.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    if (one.start === first || one.start < reach) within.add(one)
+    first = one.start
+    reach = Math.max(reach, one.end)
+  }
+  return whole.filter((one) => !within.has(one))
 }
 
 /** `50 cents` are no five thousand, and no hundred beside them, as `5 per cento` are none. */
 function isCoin(text: string, start: number, end: number): boolean {
-  const [said, before] = [text.slice(start, end), text.slice(0, start)]
+  const [said, before] = [text.slice(start, end), rightBefore(text, start)]
   return (
     (COIN.test(said) && /\d ?$/.test(before)) || (/^ci?ento?$/.test(said) && /(?<!\p{L})p(?:er|ou?r) $/u.test(before))
   )
@@ -62,12 +62,13 @@ function withWords(text: string, found: FoundReading<number>, words: LanguageWor
   const said = text.slice(start, end)
   let [from, to, added, factor, divisor, isSure] = [start, end, 0, 1, 1, true]
   if (scaleFirst.test(said)) {
-    const before = (beside?.before ?? '') + text.slice(0, start)
-    const share = partBefore.exec(text.slice(0, start))
+    const own = rightBefore(text, start)
+    const before = (beside?.before ?? '') + own
+    const share = partBefore.exec(own)
     if (share) factor = fraction(share, words)
     // "several thousand", "millions"
     else isSure = bare.test(said) ? !VAGUE.test(before) : article.test(before)
-    from = share?.index ?? article.exec(text.slice(0, start))?.index ?? start
+    from = start - own.length + ((share ?? article.exec(own))?.index ?? own.length)
   }
   more.lastIndex = part.lastIndex = end
   const share = more.exec(text)
@@ -88,10 +89,10 @@ function withWords(text: string, found: FoundReading<number>, words: LanguageWor
     isSure &&= words.parts[name]! > 0 && reading.value < parts && (parts % reading.value > 0 || reading.value === 1)
   }
   isSure &&= !(
-    OF.test((beside?.before ?? '') + text.slice(0, from)) || POINT.test(text.slice(to) + (beside?.behind ?? ''))
+    OF.test((beside?.before ?? '') + rightBefore(text, from)) || POINT.test(text.slice(to) + (beside?.behind ?? ''))
   )
-  const sign = minus.exec(text.slice(0, from))
-  if (sign) [from, factor] = [sign.index, -factor]
+  const sign = minus.exec(rightBefore(text, from))
+  if (sign) [from, factor] = [from - sign[0].length, -factor]
   const { value, guess } = reading
   const told = (number: number) =>
     factor === 1 ? (number + added) / divisor : product((number + added) / divisor, factor)
@@ -141,7 +142,7 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
     const [all, outer, inner, digits] = match
     const last = match.index + all.length
     const first = last - digits!.length
-    const left = before + text.slice(0, match.index)
+    const left = before + rightBefore(text, match.index)
     // `5 m2` is no 2.
     if (/^[23]$/.test(digits!) && /\d ?[cdk]?m$/.test(left)) continue
     // `1.234,-` says which mark is which.
@@ -156,8 +157,8 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
     const spaced = outer === '- '
     const isRange = spaced && /[\d%€$£] ?$/.test(left)
     let end = last
-    const inBrackets = text[end] === ')' && OPENED.test(text.slice(0, match.index))
-    const isOwed = inBrackets && /[.,$€£¥]/.test(digits! + OPENED.exec(text.slice(0, match.index))![0])
+    const opened = text[end] === ')' ? OPENED.exec(rightBefore(text, match.index)) : null
+    const isOwed = opened !== null && /[.,$€£¥]/.test(digits! + opened[0])
     let factor = isOwed || (!spaced && (outer ?? inner)?.[0] === '-') ? -1 : 1
     for (let scale = scaleAt(text, end, LANGUAGES[language]); scale; scale = scaleAt(text, end, LANGUAGES[language])) {
       factor *= scale.value
@@ -165,13 +166,13 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
     }
     MONEY_BEHIND.lastIndex = end
     const short = Math.abs(factor) === 1 ? MONEY_BEHIND.exec(text) : null
-    if (short && (IS_MONEY.test(text.slice(0, first)) || MONEY_NEXT.test(text.slice(MONEY_BEHIND.lastIndex)))) {
+    if (short && (IS_MONEY.test(rightBefore(text, first)) || MONEY_NEXT.test(text.slice(MONEY_BEHIND.lastIndex)))) {
       factor *= OF_MONEY.get(short[1]!)!
       end = MONEY_BEHIND.lastIndex
     }
     const isOpen =
       (spaced && !isRange) ||
-      (inBrackets && !isOwed) ||
+      (opened !== null && !isOwed) ||
       (outer === undefined && STUCK.test(left)) ||
       (/^[2348]$/.test(digits!) && /(?<![\d/])[1-7]\/$/.test(left)) ||
       OPEN.test(text.slice(end) + behind)

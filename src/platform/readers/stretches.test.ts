@@ -1,10 +1,11 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runs } from '../../../test/support/full.js'
 import { mayBegin, mayEnd } from '../borders.js'
 import { atOnce } from '../turns.js'
 import { CASES, REFERENCE } from './cases.test-helper.js'
 import { type LanguageName, type ReadableKind, readValue, stretchesIn } from './index.js'
+import { LANGUAGES } from './words/index.js'
 
 const KINDS: readonly ReadableKind[] = ['number', 'date', 'time', 'datetime', 'duration']
 const found = (kind: ReadableKind, text: string, language?: LanguageName) =>
@@ -48,6 +49,54 @@ it('finds a value wherever it stands in a long text, and pauses on the way', () 
     }),
     { numRuns: 40 },
   )
+})
+
+describe('a text of numbers alone', () => {
+  afterEach(() => vi.restoreAllMocks())
+  const numbers = (count: number) => '5 '.repeat(count)
+
+  /** Through how many characters is sought what ends right before a value, and through how many values others. */
+  function looked(kind: ReadableKind, text: string) {
+    let looks = 0
+    const { exec } = RegExp.prototype
+    vi.spyOn(RegExp.prototype, 'exec').mockImplementation(function (this: RegExp, text) {
+      if (this.source.endsWith('$') && !this.source.startsWith('^')) looks += text.length
+      return exec.call(this, text)
+    })
+    const { some } = Array.prototype
+    vi.spyOn(Array.prototype, 'some').mockImplementation(function (this: unknown[], ...given) {
+      looks += this.length
+      return some.apply(this, given)
+    })
+    found(kind, text)
+    vi.restoreAllMocks()
+    return looks
+  }
+
+  it.each(KINDS)(
+    'is looked through for a %s from each of them as far as one may reach, in one part of it too',
+    (kind) => {
+      const one = kind.endsWith('time') ? '5:30 ' : '5 '
+      const half = one.repeat(480 / one.length)
+      const whole = looked(kind, half + half)
+      expect(whole).toBeGreaterThan(0)
+      expect(whole).toBeLessThan(3 * looked(kind, half))
+    },
+  )
+
+  it('is read once in each language, of whatever kind is looked for', () => {
+    const looks = vi.spyOn(String.prototype, 'matchAll')
+    found('date', numbers(400))
+    const times = new Map<unknown, number>()
+    for (const [pattern] of looks.mock.calls) times.set(pattern, (times.get(pattern) ?? 0) + 1)
+    expect(Math.max(...times.values())).toBe(Object.keys(LANGUAGES).length)
+  })
+
+  it('is put in order part by part: all languages together would be too much without a pause', () => {
+    const sorted = vi.spyOn(Array.prototype, 'sort')
+    expect(found('number', numbers(4000))).toHaveLength(4000)
+    expect(Math.max(...sorted.mock.contexts.map((all) => (all as unknown[]).length))).toBeLessThan(2 * 4000)
+  })
 })
 
 it('takes the words that say which day, and neighbours that say one thing', () => {

@@ -58,13 +58,16 @@ function* inLanguages(
     // What lies across a cut is found by both parts, or by the one that has it whole.
     const start = Math.max(0, from - REACH)
     const { plain, places } = plainPlaces(text, start, Math.min(text.length, from + PART))
+    const here: ReadablePlace[] = []
     for (const language of languages) {
       for (const one of placesOf(kind, plain, language, context)) {
         const stretch = within(text, places[one.start]!, places[one.end - 1]! + 1)
-        if (stretch) found.push(stretch)
+        if (stretch) here.push(stretch)
       }
       yield
     }
+    // What languages have in common is dropped as it comes: at the end a long text would hold up others.
+    found.push(...widest(here))
   }
   return widest(found)
 }

@@ -87,6 +87,10 @@ export function ofLast<T>(find: (text: string) => T): (text: string) => T {
   return (text) => getOrMake(found, text, () => ({ value: find(text) })).value
 }
 
+/** Right before a place: what ends there is sought from each character on, and no words before a value reach so far. */
+const NEAR = 80
+export const rightBefore = (text: string, end: number): string => text.slice(Math.max(0, end - NEAR), end)
+
 /** `text` with blanks in place of what was read. */
 export const blanked = (text: string, start: number, end: number): string =>
   text.slice(0, start) + ' '.repeat(end - start) + text.slice(end)

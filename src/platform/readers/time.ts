@@ -1,6 +1,6 @@
 import { besides } from './beside.js'
 import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
-import { anyWord, blanked, ofWords, wholeWords } from './text.js'
+import { anyWord, blanked, ofWords, rightBefore, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 /** The time of day that a text says, `HH:MM` or `HH:MM:SS`, and the text without it. */
@@ -50,7 +50,7 @@ function found(text: string, language: LanguageName, context: ReaderContext) {
       const spelled = HALF_SPELLED.test(text)
       const one = { reading: read(match), start: match.index, end: spelled ? HALF_SPELLED.lastIndex : end }
       const isElse =
-        !/\p{L}/u.test(match[0]) && NO_CLOCK.test((context.beside?.before ?? '') + text.slice(0, one.start))
+        !/\p{L}/u.test(match[0]) && NO_CLOCK.test((context.beside?.before ?? '') + rightBefore(text, one.start))
       const { value } = one.reading
       const likely = isElse && value !== null ? { ...one, reading: unsure(value) } : one
       times.push(besides('time', rest, likely, LANGUAGES[language], context))
@@ -138,7 +138,7 @@ const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
           if (before !== undefined) return { value: null }
           // "1h20" and "2 h de route" are lengths, if nothing says at which time they are.
           const isLength = / de $/.test(match.input.slice(match.index + all.length, match.index + all.length + 4))
-          const isAt = Number(h) > 6 || AT.test(match.input.slice(0, match.index))
+          const isAt = Number(h) > 6 || AT.test(rightBefore(match.input, match.index))
           return reading.value !== null && (isLength || !isAt) ? unsure(reading.value) : reading
         },
       },
