@@ -36,8 +36,15 @@ export function* answerOf({ field, call, found, guess, pNull }: ExtractedField):
   const absent = pNull === undefined ? {} : { pNull }
   const none = found === undefined || (pNull !== undefined && pNull >= field.nullThreshold)
   const stretches = eachPlaceOnce(found ?? guess ?? [])
+  // A list may say the same again and again.
+  const known = new Map<AnswerStretch['text' | 'places'], ValueReading>()
   const readings: ValueReading[] = []
-  for (const stretch of stretches) readings.push(yield* readingOf(field, stretch, call))
+  for (const stretch of stretches) {
+    const words = stretch.text ?? stretch.places
+    const reading = known.get(words) ?? (yield* readingOf(field, stretch, call))
+    known.set(words, reading)
+    readings.push(reading)
+  }
   if (field.type === 'list') {
     const values = readings.map(({ value }) => value)
     // A list that lacks what could not be read would be a wrong one.

@@ -1,4 +1,5 @@
-import { expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import type { ExtractField } from '../../../contract/index.js'
 import * as readers from '../../../platform/readers/index.js'
 import { answerOf, readableIn } from './extracted.js'
 
@@ -32,16 +33,32 @@ it('holds a field to none of them where they are too many, or none', () => {
   expect(looked('no number at all').readable).toBeUndefined()
 })
 
-it('lets others work while a value is read at all the places where its words stand', () => {
+describe('words that stand in many places', () => {
   const state = Array.from({ length: 800 }, (_, i) => `15 of ${i}`).join(' ')
   const places = [...state.matchAll(/15(?= of)/g)].map(({ index }) => ({ start: index, end: index + 2 }))
-  const field = { name: 'n', type: 'number', nullThreshold: 0.5 } as const
-  const work = answerOf({ field, call: call(state), found: [{ places }], guess: undefined, pNull: undefined })
-  let pauses = 0
-  let step = work.next()
-  for (; !step.done; step = work.next()) pauses++
-  expect(step.value).toMatchObject({ value: 15 })
-  expect(pauses).toBeGreaterThanOrEqual(800 / 8)
+  const common = { name: 'n', nullThreshold: 0.5 } as const
+
+  function answered(field: ExtractField, times: number) {
+    const found = Array.from({ length: times }, () => ({ places }))
+    const work = answerOf({ field, call: call(state), found, guess: undefined, pNull: undefined })
+    let pauses = 0
+    let step = work.next()
+    for (; !step.done; step = work.next()) pauses++
+    return { answer: step.value, pauses }
+  }
+
+  it('let others work while they are read at all of them', () => {
+    const { answer, pauses } = answered({ ...common, type: 'number' }, 1)
+    expect(answer).toMatchObject({ value: 15 })
+    expect(pauses).toBeGreaterThanOrEqual(800 / 8)
+  })
+
+  it('are read once where a list says them again and again', () => {
+    const field = { ...common, type: 'list', items: 'number' } as const
+    const { answer, pauses } = answered(field, 64)
+    expect(answer).toMatchObject({ value: Array(64).fill(15) })
+    expect(pauses).toBe(answered(field, 1).pauses)
+  })
 })
 
 it.each([
