@@ -353,6 +353,22 @@ describe('a decision', () => {
   })
 })
 
+it('has the tokens of a state once, however many options are written behind it', () => {
+  /** How often something as long as the state was cut. */
+  const cuts = (options: number) => {
+    const words = Array.from({ length: options }, (_, i) => `option ${i}`)
+    const call = asking([choice('Which?', ...words)], { state: STATE.repeat(50) })
+    const prompt = atOnce(DecidePrompt.of(call, smallText, '', 2 ** 20))
+    const sliced = vi.spyOn(Array.prototype, 'slice')
+    onTestFinished(() => void sliced.mockRestore())
+    atOnce(prompt.inOrders(call.questions[0]!, 0, 'given'))
+    const long = sliced.mock.contexts.filter((all) => (all as unknown[]).length >= prompt.state.length)
+    sliced.mockRestore()
+    return long.length
+  }
+  expect(cuts(40)).toBe(cuts(2))
+})
+
 describe('a thought about the state', () => {
   const { tokenizer, ends } = smallText
   /** It thinks this about whatever it is asked, or for ever. */

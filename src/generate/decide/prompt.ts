@@ -77,10 +77,12 @@ export class DecidePrompt {
     const last = rest.at(-1)
     const opening = questionText(question, order) + first
     yield* this.#assertFits(opening, index)
-    const head = last === undefined ? [] : [...this.#behind(opening), ...this.#encoded(rest.slice(0, -1))]
+    const asked = last === undefined ? [] : [...this.#behind(opening), ...this.#encoded(rest.slice(0, -1))]
+    // The same before all options, of which none has it: the state may be long, and they may be many.
+    const head = [...this.#earlier, ...(this.#before ?? []), ...asked]
     // An option is written behind the last text, which is the question's own where nothing stands between.
     const written = (option: string) =>
-      last === undefined ? this.#behind(opening + option) : [...head, ...this.#ending(last, option)]
+      last === undefined ? this.#behind(opening + option) : this.#ending(last, option)
     const plain = written('')
     const options: (readonly number[])[] = []
     let read = 0
@@ -89,10 +91,11 @@ export class DecidePrompt {
       if (read > SLICE) yield
       read %= SLICE
       const tokens = written(text)
-      if (tokens.length > this.#capacity) throw this.#tooLong(index, tokens.length)
+      const all = head.length + tokens.length
+      if (all > this.#capacity) throw this.#tooLong(index, all)
       options.push(tokens)
     }
-    const length = Math.max(...options.map((tokens) => tokens.length))
+    const length = head.length + Math.max(...options.map((tokens) => tokens.length))
     // Where a token of an option reaches back over the border, the border is where none does.
     const border = options.reduce((length, tokens) => commonLength(plain, tokens, length), plain.length)
     const ends = hasBeginnings(question) ? [...this.#text.ends].slice(0, MOST_ENDS) : []
@@ -100,7 +103,7 @@ export class DecidePrompt {
       options.map((tokens) => tokens.slice(border)),
       ends,
     )
-    return { question: index, stem: plain.slice(0, border), trie, length }
+    return { question: index, stem: [...head, ...plain.slice(0, border)], trie, length }
   }
 
   /** Each option is written behind all that a question says: what cannot fit is refused before. */
@@ -128,18 +131,18 @@ export class DecidePrompt {
     return new V1Error(400, message, { param: field, code: 'context_length_exceeded' })
   }
 
-  /** The tokens up to a question's end: of the state no more than its last word is taken apart again. */
+  /** The tokens behind the state up to a question's end: of the state no more than its last word is taken apart again. */
   #behind(text: string): number[] {
     const { tokenizer } = this.#text
     const { section, before, reveal, sections } = this.#parts
-    if (this.#before !== undefined) return [...this.#earlier, ...this.#before, ...this.#continued(QUESTION + text)]
+    if (this.#before !== undefined) return this.#continued(QUESTION + text)
     const [first = '', ...rest] = sections(text)
     const state = reveal(section)
     if (typeof first === 'number') {
-      return [...this.#earlier, ...tokenizer.encodePlain(state, before.length), first, ...this.#encoded(rest)]
+      return [...tokenizer.encodePlain(state, before.length), first, ...this.#encoded(rest)]
     }
     const last = tokenizer.encodePlain(state + reveal(first), before.length)
-    return [...this.#earlier, ...last, ...this.#encoded(rest)]
+    return [...last, ...this.#encoded(rest)]
   }
 
   /** A text that goes on from an earlier one. */
