@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ChatCall, Evidence, Part } from '../../contract/engine.js'
 import { scripted } from '../../engines/scripted.js'
 import { chunksOf, errorOf, jsonOf, MODEL, serviceOf } from '../v1.test-helper.js'
+import { Answer } from '../wire/reply.js'
 
 const PLACES: readonly Evidence[] = [
   {
@@ -120,6 +121,16 @@ it('places are those in the texts that were sent: engines know how a message was
   await responses({ ...RESPONSE, input: [{ role: 'user', content }] })
   for (const call of calls) expect(call.messages).toEqual([{ role: 'user', content: 'one\nthree', joined: [3, 5] }])
   expect(calls).toHaveLength(2)
+})
+
+it('of a document that grows is added to, and not copied for each value', () => {
+  const answer = new Answer(1)
+  const made = new Set<unknown>()
+  for (let i = 0; i < 100; i++) {
+    answer.take({ type: 'evidence', choice: 0, evidence: { pointer: `/${i}`, confidence: 0.5 } })
+    made.add(answer.choices[0]!.evidence)
+  }
+  expect([...made].map((one) => Object.keys(one as object).length)).toEqual([100])
 })
 
 describe('evidence is refused by name', () => {

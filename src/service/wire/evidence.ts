@@ -36,6 +36,10 @@ export const evidenceIn = ({ evidence }: Part & { type: 'evidence' }): EvidenceO
   [evidence.pointer]: wireEvidence(evidence),
 })
 
+/** What is known, with more of it added in its place: a document may have thousands of values. */
+export const withEvidence = (known: EvidenceOfDocument = {}, more: EvidenceOfDocument): EvidenceOfDocument =>
+  Object.assign(known, more)
+
 const QUOTE = 'quote'
 
 /**

@@ -1,5 +1,5 @@
 import type { ChatCall, Part, TokenLogprob, Usage, V1Error } from '../../contract/index.js'
-import { type EvidenceOfDocument, evidenceIn } from './evidence.js'
+import { type EvidenceOfDocument, evidenceIn, withEvidence } from './evidence.js'
 import { toolCallId } from './ids.js'
 
 /** What every chunk of a reply, or the whole of it, says alike. */
@@ -29,7 +29,7 @@ export class AnswerChoice {
   finish: 'stop' | 'length' | 'tool_calls' | undefined
   /** Which of the texts that end an answer ended it. */
   stop: string | undefined
-  /** What the values of its document rest on, where that was asked for. */
+  /** What the values of its document rest on, where that was asked for: it grows with each of them. */
   evidence: EvidenceOfDocument | undefined
   /** All of its tokens, where they were asked for. */
   tokens: readonly number[] | undefined
@@ -103,7 +103,7 @@ export class Answer {
     if (part.type === 'text-delta') {
       choice.text += part.text
       this.forcedTokens += part.forced ?? 0
-    } else if (part.type === 'evidence') choice.evidence = { ...choice.evidence, ...evidenceIn(part) }
+    } else if (part.type === 'evidence') choice.evidence = withEvidence(choice.evidence, evidenceIn(part))
     else if (part.type === 'reasoning-delta') choice.reasoning += part.text
     else if (part.type === 'tool-call-delta') {
       choice.toolCall(part.index, part.id, part.name).call.arguments += part.arguments

@@ -237,3 +237,17 @@ function rebuild(events: readonly ResponseEvent[]) {
   }
   return { deltas, done, open }
 }
+
+test('adds to what is known of the values of a document, and does not copy it for each', () => {
+  const { echo, sealThoughts, tools } = atOnce(readResponseRequest({ model: 'a/b', input: 'Hi' }))
+  const about = { id: 'resp_1', createdAt: 1, model: 'a/b', echo: { ...echo, store: false } }
+  const progress = new ResponseProgress({ ...about, sealThoughts, tools })
+  const made = new Set<object>()
+  for (let i = 0; i < 100; i++) {
+    progress.take({ type: 'text-delta', choice: 0, text: `,"${i}":1` })
+    progress.take({ type: 'evidence', choice: 0, evidence: { pointer: `/${i}`, confidence: 0.5 } })
+    const [content] = (progress.resource.output[0] as MessageItem).content
+    made.add((content as { evidence: object }).evidence)
+  }
+  expect([...made].map((one) => Object.keys(one).length)).toEqual([100])
+})

@@ -1,6 +1,6 @@
 import type { Part, TokenLogprob, Usage, V1Error } from '../../../../contract/index.js'
 import { objectOf } from '../../../../platform/index.js'
-import { evidenceIn } from '../../../wire/evidence.js'
+import { evidenceIn, withEvidence } from '../../../wire/evidence.js'
 import { itemId, sealed, seconds, toolCallId } from '../../../wire/ids.js'
 import { NO_USAGE, wireLogprob } from '../../../wire/reply.js'
 import { CallInput, customNames } from '../../../wire/tools.js'
@@ -190,7 +190,7 @@ export class ResponseProgress {
     if (item?.type !== 'message') return
     const evidence = evidenceIn(part)
     const [content] = item.content as [OutputText]
-    item.content = [{ ...content, evidence: { ...content.evidence, ...evidence } }]
+    item.content = [{ ...content, evidence: withEvidence(content.evidence, evidence) }]
     this.#say('local-v1:output_text.evidence', { ...this.#place(item), content_index: 0, evidence })
   }
 
