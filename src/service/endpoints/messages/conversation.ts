@@ -49,6 +49,7 @@ export function* readMessagesTurns(body: JsonObject, ignored: string[], counted?
   yield* mapped(required(body, 'messages', '', someMessages), (item, i) =>
     reader.read(anObject(item, at('messages', i)), at('messages', i)),
   )
+  reader.endTurn()
   // An answer and its calls may be counted before anything follows them.
   if (!counted) reader.end()
   return reader
@@ -60,6 +61,8 @@ class ConversationReader implements MessagesTurns {
   readonly #ignored: string[]
   /** Calls that still want a result, each with its place. */
   #open = new Map<string, string>()
+  /** What the model says and calls in one go, over as many messages as it is sent in. */
+  #turn: { texts: string[]; thoughts: string[]; toolCalls: ReturnType<typeof readCall>[] } | undefined
   #last = ''
 
   constructor(ignored: string[]) {
@@ -72,6 +75,7 @@ class ConversationReader implements MessagesTurns {
     const content = required(message, 'content', path, (value) => value)
     const place = at(path, 'content')
     this.#last = path
+    if (role !== 'assistant') this.endTurn()
     if (role === 'system' && this.#open.size > 0) this.#refuseOpen()
     if (role === 'user') this.#readUser(content, place)
     else if (role === 'assistant') this.#readAssistant(content, place)
@@ -121,11 +125,11 @@ class ConversationReader implements MessagesTurns {
 
   #readAssistant(content: unknown, path: string): void {
     // Messages of the model's behind each other are one turn, too: results come behind the last.
-    const before = this.#open.size > 0 ? this.messages.pop() : undefined
-    if (before && before.role !== 'assistant') this.#refuseOpen()
-    const texts = before?.content ? [before.content] : []
-    const thoughts = [before?.reasoning ?? '']
-    const toolCalls = [...(before?.toolCalls ?? [])]
+    if (this.#open.size === 0) this.endTurn()
+    else if (!this.#turn) this.#refuseOpen()
+    this.#turn ??= { texts: [], thoughts: [], toolCalls: [] }
+    const { texts, thoughts, toolCalls } = this.#turn
+    if (texts.length === 1 && texts[0] === '') texts.pop()
     blocksOf(content, path).forEach(([block, type, place]) => {
       this.#note(block, type, place)
       if (type === 'text') texts.push(required(block, 'text', place, aString))
@@ -138,6 +142,12 @@ class ConversationReader implements MessagesTurns {
       } else if (HOSTED.test(type)) this.#ignored.push(place)
       else if (type !== 'redacted_thinking') throw wrongValue(at(place, 'type'), type, ANSWER_BLOCKS)
     })
+  }
+
+  endTurn(): void {
+    if (!this.#turn) return
+    const { texts, thoughts, toolCalls } = this.#turn
+    this.#turn = undefined
     const reasoning = thoughts.filter(Boolean).join('\n')
     this.messages.push({
       role: 'assistant',

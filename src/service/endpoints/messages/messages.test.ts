@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import type { ChatCall, Part } from '../../../contract/engine.js'
+import { type ChatCall, type Part, textOf } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
+import { atOnce } from '../../../platform/turns.js'
 import type { UsageEvent } from '../../../usage/ledger.js'
 import { type Answer, finish, jsonOf, KEY, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { readMessagesTurns } from './conversation.js'
 import { messages } from './index.js'
 import type { MessageEvent } from './reply.js'
 
@@ -433,6 +435,28 @@ describe('a message', () => {
     })
     expect(calls).toEqual([])
   })
+})
+
+test('a turn of a thousand messages is put together once, not for each of them', () => {
+  const ids = Array.from({ length: 1000 }, (_, i) => `call_${i}`)
+  const said = ids.map((id) => ({
+    role: 'assistant',
+    content: [
+      { type: 'text', text: `I look at ${id}.` },
+      { type: 'tool_use', id, name: 'look', input: {} },
+    ],
+  }))
+  const results = { role: 'user', content: ids.map((id) => ({ type: 'tool_result', tool_use_id: id })) }
+  const joins = vi.spyOn(Array.prototype, 'join')
+  try {
+    const { messages } = atOnce(readMessagesTurns({ messages: [...said, results] }, []))
+    const written = joins.mock.results.reduce((sum, { value }) => sum + (value as string).length, 0)
+    expect(messages).toHaveLength(1001)
+    expect(messages[0]).toMatchObject({ content: ids.map((id) => `I look at ${id}.`).join('\n') })
+    expect(written).toBeLessThan(3 * textOf(messages[0]!.content).length)
+  } finally {
+    joins.mockRestore()
+  }
 })
 
 describe('thoughts', () => {
