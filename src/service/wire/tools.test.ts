@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { minimal, read, refusedFor, schema, tool } from './request.test-helper.js'
+import { readBesideHosted } from './tools.js'
 
 describe('tools', () => {
   const tools = [tool, { type: 'function', function: { name: 'clock', strict: true, parameters: schema } }]
@@ -78,4 +79,25 @@ describe('tools', () => {
   ])('are refused for %s', (param, body) => {
     expect(refused(body)).toBe(param)
   })
+})
+
+it('are each compared by name with none of the others, however many a namespace brings', () => {
+  let asked = 0
+  const named = (i: number) => ({
+    get name() {
+      asked++
+      return `tool_${i}`
+    },
+    parameters: {},
+    strict: false,
+  })
+  const several = (_: object, path: string) =>
+    Array.from({ length: 100 }, (_, i) => named(i + 100 * Number(path.slice(6, -1))))
+  const { tools } = readBesideHosted(
+    Array.from({ length: 10 }, () => ({})),
+    'tools',
+    several,
+  )
+  expect(asked).toBeLessThan(10 * tools.length)
+  expect(tools).toHaveLength(1000)
 })

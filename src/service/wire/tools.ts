@@ -83,7 +83,7 @@ export function readBesideHosted(
   param: string,
   read: (tool: JsonObject, path: string) => ToolSpec | readonly ToolSpec[] | HostedTool,
 ): { readonly tools: readonly ToolSpec[]; readonly skipped: readonly string[] } {
-  const specs: ToolSpec[] = []
+  const specs = new Map<string, ToolSpec>()
   const skipped: string[] = []
   tools.forEach((item, i) => {
     const path = at(param, i)
@@ -91,12 +91,12 @@ export function readBesideHosted(
     if ('hosted' in found) skipped.push(found.hosted)
     else {
       for (const tool of [found].flat()) {
-        if (specs.some(({ name }) => name === tool.name)) throw namedTwice(tool.name, at(path, 'name'))
-        specs.push(tool)
+        if (specs.has(tool.name)) throw namedTwice(tool.name, at(path, 'name'))
+        specs.set(tool.name, tool)
       }
     }
   })
-  return { tools: specs, skipped }
+  return { tools: [...specs.values()], skipped }
 }
 
 const namedTwice = (name: string, place: string) =>
