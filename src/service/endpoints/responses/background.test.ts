@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ChatCall } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
 import type { UsageEvent } from '../../../usage/index.js'
 import { errorOf, finish, jsonOf, KEY, MODEL, pause, posting, serviceOf, text } from '../../v1.test-helper.js'
 import { eventsOf, look, service, settled } from './responses.test-helper.js'
+import { BackgroundResponse } from './store/background.js'
 import { folderResponses } from './store/folder.js'
 
 async function temporary(): Promise<string> {
@@ -86,6 +87,27 @@ describe('in the background', () => {
     expect(jsonOf(cancelled)).toMatchObject({ status: 'completed' })
     await ask(`/responses/${id}`, { method: 'DELETE' })
     expect((await ask(`/responses/${id}?stream=true`)).status).toBe(404)
+  })
+
+  test('its events are spelled as they are read, however many there are by then', async () => {
+    const running = new BackgroundResponse({ caller: 'a' }, new AbortController(), () => expect.fail())
+    const events = Array.from({ length: 10_000 }, (_, i) => ({ type: 'told', sequence_number: i, delta: 'a word' }))
+    events.forEach(running.hear)
+    running.end()
+    const spelled = vi.spyOn(JSON, 'stringify')
+    const decoder = new TextDecoder()
+    let [most, told] = [0, '']
+    try {
+      for await (const piece of running.follow(-1)) {
+        most = Math.max(most, spelled.mock.calls.length)
+        spelled.mockClear()
+        told += decoder.decode(piece)
+      }
+    } finally {
+      spelled.mockRestore()
+    }
+    expect(most).toBeLessThan(events.length / 10)
+    expect(told.match(/(?<=^data: ).*/gm)).toEqual([...events.map((event) => JSON.stringify(event)), '[DONE]'])
   })
 
   test('of events that are held no more, the beginning and the end are told', async () => {

@@ -1,5 +1,6 @@
 import { V1Error } from '../../../../contract/index.js'
-import { atMost } from '../../../../platform/index.js'
+import { atMost, breathe } from '../../../../platform/index.js'
+import { MOST_GATHERED } from '../../../stream/paced.js'
 import { SSE_DONE, SSE_SIGN } from '../../../stream/sse.js'
 import type { ResponseEvent } from '../wire/progress.js'
 import { framed } from '../wire/reply.js'
@@ -71,16 +72,18 @@ export class BackgroundResponse {
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
+          // Who comes late reads in pieces what there is: a hundred thousand events at once would hold everybody up.
+          if (next < this.#events.length) await breathe()
           while (next >= this.#events.length && !this.over && !left) {
             if ((await atMost(SSE_SIGN.ms, this.#next())) === 'ended') continue
             controller.enqueue(encoder.encode(SSE_SIGN.text))
             return
           }
           if (left) return
-          const events = this.#events.slice(next).map(framed).join('')
-          next = Math.max(next, this.#events.length)
+          let events = ''
+          while (next < this.#events.length && events.length < MOST_GATHERED) events += framed(this.#events[next++]!)
           if (events !== '') controller.enqueue(encoder.encode(events))
-          if (!this.over) return
+          if (!this.over || next < this.#events.length) return
           controller.enqueue(encoder.encode(SSE_DONE))
           controller.close()
         },
