@@ -6,6 +6,7 @@ import type { ChatCall, Engine, Part } from '../contract/engine.js'
 import { V1Error } from '../contract/errors.js'
 import { chatRequest, chunksOf, errorOf, finish, jsonOf, serviceOf, text, until } from '../service/v1.test-helper.js'
 import { type Script, scripted } from './scripted.js'
+import { PartReader } from './upstream/parts.js'
 import { fallback, upstream } from './upstream.js'
 
 const servers: Server[] = []
@@ -440,4 +441,28 @@ describe('fallback', () => {
     expect(jsonOf(await chat()).choices[0].message.content).toBe('cluster')
     await running.body!.cancel()
   })
+})
+
+it('tokens that come with each chunk are added to those before, which are not copied', () => {
+  const reader = new PartReader()
+  const chunks = Array.from({ length: 1000 }, (_, i) =>
+    JSON.stringify({
+      choices: [{ index: 0, delta: { content: 'a' }, token_ids: [i], ...(i === 999 && { finish_reason: 'stop' }) }],
+    }),
+  )
+  let walked = 0
+  const walk = Array.prototype[Symbol.iterator]
+  // Not by a spy, which walks through arrays itself.
+  Array.prototype[Symbol.iterator] = function () {
+    walked += this.length
+    return walk.call(this)
+  }
+  try {
+    const parts: unknown[] = []
+    for (const chunk of chunks) for (const part of reader.read(chunk)) parts.push(part)
+    expect(walked).toBeLessThan(10 * chunks.length)
+    expect(parts.at(-1)).toMatchObject({ type: 'finish', tokens: Array.from({ length: 1000 }, (_, i) => i) })
+  } finally {
+    Array.prototype[Symbol.iterator] = walk
+  }
 })

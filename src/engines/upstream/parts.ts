@@ -110,7 +110,10 @@ export class PartReader {
     }
     for (const choice of chunk.choices ?? []) {
       const at = choice.index ?? 0
-      if (choice.token_ids) this.#tokens[at] = [...(this.#tokens[at] ?? []), ...choice.token_ids]
+      if (choice.token_ids) {
+        this.#tokens[at] ??= []
+        for (const token of choice.token_ids) this.#tokens[at].push(token)
+      }
       this.#calls[at] ??= new Calls()
       for (const part of readChoice(choice, this.#tokens[at], this.#calls[at])) {
         if (this.#evidence) this.#watch(part)
