@@ -6,7 +6,8 @@ import type { CallReader, ToolCallDelta } from './format.js'
  */
 export class ToolCallStream {
   readonly #reader: CallReader
-  readonly #earlier: readonly string[]
+  /** Those that begin as it does. */
+  #earlier: readonly string[]
   #written = ''
   /** Written, and kept from the reader. */
   #held = ''
@@ -23,10 +24,12 @@ export class ToolCallStream {
 
   /** So far it is what an earlier call was. */
   get repeats(): boolean {
-    return this.#earlier.some((call) => call.startsWith(this.#written))
+    return this.#earlier.length > 0
   }
 
   push(text: string): ToolCallDelta | undefined {
+    const at = this.#written.length
+    this.#earlier = this.#earlier.filter((call) => call.startsWith(text, at))
     this.#written += text
     this.#held += text
     if (this.repeats) return undefined

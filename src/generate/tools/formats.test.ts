@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { ChatCall, ToolSpec } from '../../contract/engine.js'
 import { fromSource } from '../../grammar/structured.js'
 import { argumentsOf, CallInput } from '../../service/wire/tools.js'
+import { lookedThrough } from '../testing/looked-through.test-helper.js'
+import { ToolCallStream } from './call-stream.js'
 import { together } from './format.js'
 import { TOOL_FORMATS, toolFormatOf } from './formats.js'
 import { PLAIN_FORMAT, UNKNOWN } from './hermes.js'
@@ -41,6 +43,24 @@ describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s'
         expect(JSON.parse(reported)).toEqual(value)
       }),
     )
+  })
+})
+
+describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s', (_, format) => {
+  it.each([
+    ['alone', false],
+    ['once more', true],
+  ])('looks at each letter of a call a few times, however long that is: %s', (_, again) => {
+    const looks = (count: number) => {
+      const value = { blanks: `a${' '.repeat(count)}b`, tags: '\n</'.repeat(count), rest: {} }
+      const call = format.spell('f', JSON.stringify(value))
+      const stream = new ToolCallStream(format.reader([toolTaking('f', value)]), again ? [call] : [])
+      const pieces = call.match(/.{1,4}/gs)!
+      return lookedThrough(() => {
+        for (const piece of pieces) stream.push(piece)
+      })
+    }
+    expect(looks(1000)).toBeLessThanOrEqual(3 * looks(500))
   })
 })
 

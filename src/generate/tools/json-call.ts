@@ -14,27 +14,35 @@ const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"(?:arguments|para
 export const jsonCallReader = (): CallReader => new JsonCallReader()
 
 class JsonCallReader implements CallReader {
-  #text = ''
+  #head = ''
   #named = false
+  /** The brace that may close the call itself, with the blanks before it, and those behind it. */
+  #brace = ''
+  #blanks = ''
 
   push(text: string): ToolCallDelta | undefined {
-    this.#text += text
     if (!this.#named) {
-      const head = HEAD.exec(this.#text)
+      this.#head += text
+      const head = HEAD.exec(this.#head)
       if (head === null) return undefined
       this.#named = true
-      this.#text = this.#text.slice(head[0].length)
-      return { name: JSON.parse(head[1]!) as string, arguments: this.#take() }
+      return { name: JSON.parse(head[1]!) as string, arguments: this.#take(this.#head.slice(head[0].length)) }
     }
-    const piece = this.#take()
+    const piece = this.#take(text)
     return piece === '' ? undefined : { arguments: piece }
   }
 
-  /** All but an end that may be the brace which closes the call itself. */
-  #take(): string {
-    const held = /\s*\}?\s*$/.exec(this.#text)![0].length
-    const piece = this.#text.slice(0, this.#text.length - held)
-    this.#text = this.#text.slice(this.#text.length - held)
+  /** All but such an end, which is not looked at again: it may be no end of a hundred thousand blanks. */
+  #take(text: string): string {
+    const words = text.trimEnd()
+    let piece = ''
+    if (words !== '') {
+      const inner = words.endsWith('}') ? words.slice(0, -1).trimEnd() : words
+      piece = this.#brace + (inner === '' ? '' : this.#blanks + inner)
+      this.#brace = inner === '' ? this.#blanks + words : words.slice(inner.length)
+      this.#blanks = ''
+    }
+    this.#blanks += text.slice(words.length)
     return piece
   }
 }

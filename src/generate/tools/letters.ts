@@ -33,23 +33,21 @@ export function readerOf(story: Story): CallReader {
   }
 }
 
-/** All up to `end`, which is read too; `tell` hears of it as soon as it is certain. */
+/** All up to `end`, which is read too; where there is `tell`, that hears of it instead, as soon as it is certain. */
 export function* readUpTo(end: string, tell?: (text: string) => void): Generator<undefined, string, string> {
   let all = ''
-  let reported = 0
-  while (!all.endsWith(end)) {
-    all += yield
-    let safe = all.length
-    for (let size = Math.min(end.length, all.length); size > 0; size--) {
-      if (end.startsWith(all.slice(-size))) {
-        safe = all.length - size
-        break
-      }
-    }
-    if (safe > reported) tell?.(all.slice(reported, safe))
-    reported = Math.max(reported, safe)
+  // What `end` may begin with: no more is looked at again, of a text that may be a megabyte.
+  let open = ''
+  while (open !== end) {
+    open += yield
+    let safe = 0
+    while (!end.startsWith(open.slice(safe))) safe++
+    const certain = open.slice(0, safe)
+    open = open.slice(safe)
+    if (!tell) all += certain
+    else if (safe > 0) tell(certain)
   }
-  return all.slice(0, -end.length)
+  return all
 }
 
 /** The inside of a JSON string. */
