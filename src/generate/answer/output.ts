@@ -79,6 +79,8 @@ export class TextOut {
   #trims: boolean
   /** The beginning, while it may still be a bare tool call. */
   #beginning: string | undefined = ''
+  /** The same without white space, which may come for ever. */
+  #dense = ''
   /** Log probabilities of tokens whose text is still held back, each with where that text begins. */
   #waiting: { readonly logprob: TokenLogprob; readonly start: number }[] = []
   #fed = 0
@@ -104,7 +106,8 @@ export class TextOut {
     this.#fed += text.length
     if (this.#beginning !== undefined) {
       this.#beginning += text
-      const dense = this.#beginning.replace(/\s/g, '')
+      this.#dense += text.replace(/\s/g, '')
+      const dense = this.#dense
       const found = this.#bare.find((bare) => dense.startsWith(bare))
       if (found !== undefined) {
         this.#ended = true

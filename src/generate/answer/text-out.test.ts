@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TokenLogprob } from '../../contract/index.js'
+import { lookedThrough } from '../testing/looked-through.test-helper.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { Needles, TextOut } from './output.js'
+import { Thought } from './thought.js'
 
 const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 24 })
 const needle = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 4 })
@@ -159,6 +162,32 @@ describe('white space at the beginning', () => {
     const begun = new TextOut([], ['{"name":'], true)
     begun.push(bytes('  { '))
     expect(begun.flush().text).toBe('{ ')
+  })
+})
+
+describe('blanks without end', () => {
+  const text = new TextEncoder()
+
+  test('are looked through once: before what may be a call', () => {
+    const looks = (count: number) => {
+      const out = new TextOut([], ['[{"name":'])
+      return lookedThrough(() => {
+        for (let i = 0; i < count; i++) out.push(text.encode(' '))
+      })
+    }
+    expect(looks(400)).toBeLessThanOrEqual(3 * looks(200))
+  })
+
+  test('are looked through once: in a thought', () => {
+    const tokenizer = { bytes: (id: number) => text.encode(id === 0 ? 'word' : ' '), idOf: () => undefined }
+    const looks = (count: number) => {
+      const marks = { open: '<think>', close: '</think>', gap: '' }
+      const thought = new Thought(marks, tokenizer as unknown as Tokenizer, Number.POSITIVE_INFINITY)
+      return lookedThrough(() => {
+        for (let i = 0; i < count; i++) thought.push(i)
+      })
+    }
+    expect(looks(2000)).toBeLessThanOrEqual(3 * looks(1000))
   })
 })
 

@@ -52,18 +52,21 @@ export class Thought {
 
   /** What of a further piece of text is shown now. */
   say(text: string): string {
-    let all = this.#space + text
+    let more = text
     if (!this.#begun) {
-      all = all.trimStart()
-      if (this.#lead !== '' && this.#lead.startsWith(all)) {
-        this.#space = all
+      more = (this.#space + text).trimStart()
+      this.#space = ''
+      if (this.#lead !== '' && this.#lead.startsWith(more)) {
+        this.#space = more
         return ''
       }
-      if (all.startsWith(this.#lead)) all = all.slice(this.#lead.length).trimStart()
+      if (more.startsWith(this.#lead)) more = more.slice(this.#lead.length).trimStart()
     }
-    const shown = all.trimEnd()
-    this.#begun ||= shown !== ''
-    this.#space = this.#begun ? all.slice(shown.length) : ''
+    const words = more.trimEnd()
+    // It may go on with blanks for ever: they are not looked at again.
+    const shown = words === '' ? '' : this.#space + words
+    this.#begun ||= words !== ''
+    this.#space = (words === '' ? this.#space : '') + more.slice(words.length)
     return shown
   }
 }
