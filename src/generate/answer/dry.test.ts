@@ -69,4 +69,15 @@ describe('a stretch that is repeated', () => {
     expect(bias).toEqual(new Map([[2, 5]]))
     expect(dry.over([3, 4], bias)).toEqual(bias)
   })
+
+  it('is found by looking at each token a few times, however often one is said', () => {
+    let looks = 0
+    const get: ProxyHandler<number[]>['get'] = (tokens, key) => {
+      looks++
+      return Reflect.get(tokens, key)
+    }
+    const dry = new Dry({ ...settings, dryPenaltyLastN: -1 }, tokenizer)
+    expect(dry.over(new Proxy(new Array<number>(1000).fill(2), { get })).has(2)).toBe(true)
+    expect(looks).toBeLessThan(20 * 1000)
+  })
 })

@@ -46,12 +46,16 @@ export class Dry {
     let free = 0
     while (free <= last && !this.#isBreak(tokens[last - free]!)) free++
     if (free < allowed) return found
-    for (let end = last - 1; end >= 0; end--) {
-      let length = 0
-      while (length < free && length <= end && tokens[end - length] === tokens[last - length]) length++
+    // The Z-algorithm, from the end: what goes on for ever as it began would else be compared with all of itself.
+    const lengths = new Int32Array(tokens.length)
+    for (let at = 1, from = 0, to = 0; at <= last; at++) {
+      let length = at < to ? Math.min(lengths[at - from]!, to - at) : 0
+      while (at + length <= last && tokens[last - at - length] === tokens[last - length]) length++
+      lengths[at] = length
+      if (at + length > to) [from, to] = [at, at + length]
       if (length === 0) continue
-      const next = tokens[end + 1]!
-      if (length > (found.get(next) ?? 0)) found.set(next, length)
+      const next = tokens[last - at + 1]!
+      found.set(next, Math.max(found.get(next) ?? 0, Math.min(length, free)))
     }
     return found
   }
