@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { JinjaTemplate } from './template.js'
 
 const user = (content: string) => ({ role: 'user', content })
@@ -24,6 +24,31 @@ describe('a conversation that a template refuses', () => {
     expect(written(ALTERNATES, [user('a'), user('b'), assistant('c'), user('d')])).toBe(
       '<user>a\n\nb<assistant>c<user>d',
     )
+  })
+
+  it('has a thousand neighbours in one turn without writing all of them anew for each', () => {
+    const messages = Array.from({ length: 1000 }, (_, i) => user(`word ${i}`))
+    const joins = vi.spyOn(Array.prototype, 'join')
+    try {
+      const text = written(ALTERNATES, messages)
+      expect(text).toContain('word 998\n\nword 999')
+      const characters = joins.mock.results.reduce((sum, { value }) => sum + (value as string).length, 0)
+      expect(characters).toBeLessThan(20 * text.length)
+    } finally {
+      joins.mockRestore()
+    }
+  })
+
+  it('is mended with pauses', () => {
+    const work = new JinjaTemplate(ALTERNATES, {}).renderInSlices({
+      messages: [user('a'), user('b')],
+      tools: [],
+      options: {},
+    })
+    let pauses = 0
+    while (!work.next().done) pauses++
+    // One for each way to say it in another way, at least.
+    expect(pauses).toBeGreaterThanOrEqual(7)
   })
 
   it('has all its words also where a template leaves no empty lines', () => {

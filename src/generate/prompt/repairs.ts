@@ -19,17 +19,19 @@ const REPAIRS: readonly Repair[] = [
   oneTurnEach,
 ]
 
-/** What may be tried, the smallest change first. */
-export function repairs(messages: Messages): Messages[] {
+/** What may be tried, the smallest change first; undefined: a pause. */
+export function* repairs(messages: Messages): Iterable<Messages | undefined> {
   const found: { steps: number; messages: Messages }[] = [{ steps: 0, messages }]
   for (const step of REPAIRS) {
     for (const { steps, messages: before } of [...found]) {
       const after = step(before)
       if (after !== before) found.push({ steps: steps + 1, messages: after })
+      yield
     }
   }
   const all = found.sort((a, b) => a.steps - b.steps).map((each) => each.messages)
-  return [...all.slice(1), ...all.map(listed)]
+  yield* all.slice(1)
+  for (const each of all) yield listed(each)
 }
 
 /** Those that know images too may go through a message's parts without asking whether it has some. */
@@ -65,7 +67,8 @@ function thoughtsOf(one: TemplateMessage, other: TemplateMessage): Partial<Templ
   return thought === '' ? {} : { reasoning: thought, reasoning_content: thought }
 }
 
-const both = (one: string, other: string): string => [one, other].filter(Boolean).join('\n\n')
+/** Not by `join`, which writes both anew: of five thousand neighbours each time all that stand before. */
+const both = (one: string, other: string): string => (one && other ? `${one}\n\n${other}` : one || other)
 
 /** Calls that were made at once, each with its result behind it. */
 export function oneCallATurn(messages: Messages): Messages {

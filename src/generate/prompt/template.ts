@@ -85,6 +85,10 @@ export class JinjaTemplate implements ChatTemplate {
     asTaken: (some: readonly TemplateMessage[]) => WrittenInput,
   ): Slices<string | undefined> {
     for (const other of repairs(messages)) {
+      if (!other) {
+        yield
+        continue
+      }
       try {
         const text = yield* this.#render(asTaken(other))
         if (hasAll(text, messages)) return text
