@@ -3,6 +3,7 @@ import { type DeepPartial, partial as partialOf } from '../../src/grammar/partia
 import { type DocumentOptions, documentRequest, textMessage } from '../client/document.js'
 import { endpointOf, events, firstModel, sendRequest, type Target } from '../client/endpoint.js'
 import { checkEvidenceReply, type EvidenceOf, type EvidenceReply, evidenceOf } from '../client/evidence.js'
+import { halfTheTime } from '../client/half-the-time.js'
 import { type AnySchema, type DocumentOf, type Output, outputOf } from '../client/schema.js'
 import { useLatest, useOneAtATime } from './latest.js'
 
@@ -80,6 +81,8 @@ export function useObject<const S extends AnySchema>(
         const model = options.model ?? (await firstModel(endpoint, signal))
         const body = { ...documentRequest(model, options.schema, text, options), stream: true }
         let content = ''
+        const show = () => setPartial(partialOf<Output<S>>(content))
+        const showSoon = halfTheTime(show)
         let reply: EvidenceReply | undefined
         for await (const { choices } of events<Delta>(
           await sendRequest(endpoint, '/chat/completions', { body, signal }),
@@ -93,8 +96,9 @@ export function useObject<const S extends AnySchema>(
           const piece = choice?.delta?.content
           if (!piece) continue
           content += piece
-          if (!signal.aborted) setPartial(partialOf<Output<S>>(content))
+          if (!signal.aborted) showSoon()
         }
+        if (!signal.aborted) show()
         const written = JSON.parse(content) as DocumentOf<S>
         if (options.evidence) checkEvidenceReply(reply, written)
         const whole = await outputOf(options.schema, written)
