@@ -9,6 +9,9 @@ import { advance, startPlace, type TextPlace } from './walk.js'
 
 const encoder = new TextEncoder()
 
+/** As long as so many steps it takes to make a state. */
+const STATE_STEPS = 30
+
 /** What is known of a grammar once it is compiled. */
 interface Compiled {
   readonly notEnforced: readonly SchemaError[]
@@ -67,8 +70,11 @@ export class Grammar implements OutputGrammar {
         machine.work.rest()
       }
       machine.limit(STEP_WORK)
+      const { kept } = machine
       place = advance(machine, place, byte)
       if (place.state.dead) return false
+      // Of an object with many keys each is planned anew.
+      if (machine.kept > kept) machine.work.tire(STATE_STEPS * (machine.kept - kept))
     }
     return place.state.accepting
   }

@@ -470,6 +470,21 @@ describe('a mask of rules that are read in many ways', () => {
   })
 })
 
+it('a document of many keys is looked at in slices, as the place behind each is new', () => {
+  const grammar = compile({ type: 'object', additionalProperties: { type: 'integer' } })
+  const keys = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`key number ${i}`, i]))
+  let [before, most] = [grammar.states, 0]
+  const work = grammar.acceptsInSlices(JSON.stringify(keys))
+  let next = work.next()
+  for (; ; next = work.next()) {
+    most = Math.max(most, grammar.states - before)
+    before = grammar.states
+    if (next.done) break
+  }
+  expect(next.value).toBe(true)
+  expect(grammar.states).toBeGreaterThan(10 * most)
+})
+
 describe('a text that is read in many ways', () => {
   const NAMES = `root ::= r0\n${many(60, (i) => `r${i} ::= [a-c]+ r${(i * 7 + 1) % 60}? r${(i * 3 + 2) % 60}? | [a-c]`)}`
   const text = 'abcabbacabcc'.repeat(3)
