@@ -26,16 +26,16 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 202_500,
+  '.': 203_000,
   './browser': 567_000,
   // What points at values, and the readers of numbers and dates.
   './core': 490_000,
   './webgpu': 490_000,
-  './webllm': 231_500,
+  './webllm': 232_000,
   './webllm/worker': 239_000,
   './llama-cpp': 255_000,
   './structured': 109_000,
-  './messages': 20_500,
+  './messages': 20_800,
   './ollama': 26_700,
   './service-worker': 11_000,
   './express': 7_400,
