@@ -138,6 +138,13 @@ export function valid<T>(name: string, value: T): T {
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
+export const oneTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** Turns of the event loop until it holds, whatever becomes of timers. */
+export async function turnsUntil(holds: () => boolean): Promise<void> {
+  while (!holds()) await oneTurn()
+}
+
 /** Asks until it holds; the test's own time limit ends it otherwise. */
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await pause(2)

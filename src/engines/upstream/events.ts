@@ -10,15 +10,15 @@ export async function* eventsOf(response: Response, signal: AbortSignal): AsyncG
   const reader = response.body.getReader()
   const decoder = new TextDecoder()
   let rest = ''
-  let before = ''
+  let lastBefore = ''
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((error) => unreached(error, signal))
       const piece = done ? decoder.decode() : decoder.decode(value, { stream: true })
       rest += piece
       // Of an event of megabytes most pieces end no line: all of it would be looked through for each.
-      const ends = done || /[\r\n]/.test(before.slice(-1) + piece)
-      before = piece
+      const ends = done || /[\r\n]/.test(lastBefore + piece)
+      lastBefore = piece.slice(-1) || lastBefore
       const { events, left } = ends ? split(done ? `${rest}\n\n` : rest) : { events: [], left: rest }
       rest = left
       if (rest.length > MAX_EVENT) throw new V1Error(500, 'The upstream service did not send an event stream.')

@@ -5,7 +5,7 @@ import { messages } from '../endpoints/messages/index.js'
 import { ollama } from '../endpoints/ollama/index.js'
 import { ENDPOINTS } from '../endpoints.js'
 import { createV1, type V1Options } from '../v1.js'
-import { asking, finish, KEY, text } from '../v1.test-helper.js'
+import { asking, finish, KEY, oneTurn, text, turnsUntil } from '../v1.test-helper.js'
 
 /** Everything that asks a model for something: what holds for one of them must hold for each. */
 interface Asking {
@@ -46,11 +46,6 @@ const ROWS: Readonly<Record<string, Asking>> = {
 }
 const every = Object.keys(ROWS)
 const streaming = every.filter((path) => ROWS[path]!.streams)
-
-const oneTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
-async function turnsUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await oneTurn()
-}
 
 /** An engine that can all there is, and ends what it does when the test says so. Models are names of requests. */
 function service(options: Partial<V1Options> = {}) {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Engine, textOf } from '../../contract/engine.js'
 import type { UsageEvent } from '../../usage/ledger.js'
-import { chatRequest, errorOf, finish, MODEL, pause, serviceOf, text } from '../v1.test-helper.js'
+import { chatRequest, errorOf, finish, MODEL, oneTurn, pause, serviceOf, text, turnsUntil } from '../v1.test-helper.js'
 
 /** Turns of the event loop so far, while a test looks at them. */
 function countTurns() {
@@ -12,12 +12,6 @@ function countTurns() {
   }
   setImmediate(next)
   return turns
-}
-
-const oneTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-async function turnsUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await oneTurn()
 }
 
 /** An engine whose answers end when the test says so. */

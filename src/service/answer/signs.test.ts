@@ -4,7 +4,7 @@ import { V1Error } from '../../contract/errors.js'
 import { messages } from '../endpoints/messages/index.js'
 import { ollama } from '../endpoints/ollama/index.js'
 import { SSE_SIGN } from '../stream/sse.js'
-import { finish, MODEL, posting, serviceOf, text } from '../v1.test-helper.js'
+import { finish, KEY, MODEL, oneTurn, posting, serviceOf, text, turnsUntil } from '../v1.test-helper.js'
 
 const USER = [{ role: 'user', content: 'Hello?' }]
 const EVENTS: Readonly<Record<string, object>> = {
@@ -18,11 +18,6 @@ const EVENTS: Readonly<Record<string, object>> = {
 // What computes and what is sent goes on by itself; only what waits for a time waits for the test.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
-
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-async function until(holds: () => unknown): Promise<void> {
-  while (!holds()) await turn()
-}
 
 /** A request to an engine that reads its prompt until it is told what comes of it. */
 function asked(path: string, body: object) {
@@ -43,7 +38,7 @@ function asked(path: string, body: object) {
     },
   }
   const { v1 } = serviceOf(engine, { endpoints: [messages(), ollama()] })
-  const headers = { ...(posting({}).headers as object), authorization: 'Bearer sk-test' }
+  const headers = { ...(posting({}).headers as object), authorization: `Bearer ${KEY}` }
   const request = new Request(`http://device.test/v1${path}`, { ...posting(body), headers })
   const done = v1
     .fetch(request)
@@ -59,15 +54,15 @@ function asked(path: string, body: object) {
     )
   const ends = async () => {
     while (seen.ended === undefined) {
-      await turn()
+      await oneTurn()
       await vi.advanceTimersByTimeAsync(10)
     }
     await done
   }
   /** Nothing comes for so long, while the prompt is read. */
   const silence = async (ms: number) => {
-    await until(() => seen.reading)
-    for (let i = 0; i < 10; i++) await turn()
+    await turnsUntil(() => seen.reading !== undefined)
+    for (let i = 0; i < 10; i++) await oneTurn()
     await vi.advanceTimersByTimeAsync(ms)
   }
   const signs = () => seen.text.split(SSE_SIGN.text).length - 1
@@ -91,10 +86,10 @@ describe.each(Object.keys(EVENTS))('a reader of the events of %s', (path) => {
     expect(slow.seen.response).toBeUndefined()
     await slow.silence(1)
     // With its status: servers send no head without a body.
-    await until(() => slow.signs() === 1)
+    await turnsUntil(() => slow.signs() === 1)
     expect(slow.seen.response!.status).toBe(200)
     await slow.silence(SSE_SIGN.ms)
-    await until(() => slow.signs() === 2)
+    await turnsUntil(() => slow.signs() === 2)
     const signs = slow.seen.text
     expect(signs).toBe(SSE_SIGN.text.repeat(2))
     slow.read()
@@ -112,7 +107,7 @@ describe.each(Object.keys(EVENTS))('a reader of the events of %s', (path) => {
     expect(soon.seen.response!.status).toBe(503)
     const late = asked(path, { ...EVENTS[path], stream: true })
     await late.silence(SSE_SIGN.ms)
-    await until(() => late.seen.response)
+    await turnsUntil(() => late.seen.response !== undefined)
     late.fail(lost)
     await late.ends()
     expect([late.seen.response!.status, late.seen.ended]).toEqual([200, 'well'])
@@ -143,7 +138,7 @@ it('whoever follows a response in the background is given them, too', async () =
   const followed = asked('/responses', { input: 'Hello?', background: true, stream: true })
   for (const signs of [1, 2]) {
     await followed.silence(SSE_SIGN.ms)
-    await until(() => followed.signs() === signs)
+    await turnsUntil(() => followed.signs() === signs)
   }
   expect(followed.seen.text).toMatch(/^event: response\.created\n/)
   followed.read()
