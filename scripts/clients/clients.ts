@@ -41,6 +41,12 @@ export const CLIENTS: readonly Client[] = [
     sets: '`localV1({ baseURL, apiKey })(model)`, or with a service in the same process.',
   },
   {
+    title: 'TanStack AI',
+    package: '@tanstack/ai-openai',
+    file: 'tanstack-ai.mjs',
+    sets: '`createOpenaiChatCompletions(model, apiKey, { baseURL })`, or `createOpenaiChat` for `/responses`.',
+  },
+  {
     title: 'OpenAI Agents SDK',
     package: '@openai/agents',
     file: 'agents.mjs',
@@ -122,6 +128,7 @@ export const PACKAGES: readonly string[] = [
     '@openai/agents',
   ],
   ...['langchain', '@langchain/openai', '@langchain/core', 'llamaindex', '@llamaindex/openai'],
+  ...['@tanstack/ai', '@tanstack/ai-openai'],
   ...['@instructor-ai/instructor', '@mastra/core', 'genkit', '@genkit-ai/compat-oai', '@anthropic-ai/sdk', 'ollama'],
   ...['@typesafe-ai/sdk', '@ai-sdk/typesafe-ai', '@openrouter/sdk', 'zod', 'express', 'node@24'],
 ]
