@@ -30,10 +30,18 @@ function clockOf(threads: number, elsewhere: boolean): () => number {
   }
 }
 
+/** Steps until our device has tried whether its threads help (`TeamTrial`), a few of them on one alone. */
+const TRIED = 8
+
 /** Both in turns, each round the other way about; a first round warms up unless it alone takes half of the time. */
 async function speedsOf(us: Side, them: Side, row: Row, { rounds, tokens, seconds }: Options): Promise<number[]> {
-  const { what, length } = row
-  if (what === 'decode') for (const side of [us, them]) await side.fill(length)
+  const { what, length, threads } = row
+  if (what === 'decode') {
+    for (const side of [us, them]) {
+      await side.fill(length)
+      if (threads > 1) await side.write(TRIED)
+    }
+  }
   const ask = (side: Side) => (what === 'prompt' ? side.read(length) : side.write(tokens))
   const speeds = new Map<Side, number[]>([
     [us, []],
@@ -80,7 +88,7 @@ async function measure(rows: readonly Row[], options: Options): Promise<number> 
     const bytes = await writeFamily(path, family, type)
     for (const run of runsOf(file, ({ threads }) => `${threads}`)) {
       const [{ threads }] = run as [Row]
-      const context = Math.max(...run.map(({ length }) => length)) + (options.rounds + 2) * (options.tokens + 1) + 8
+      const context = Math.max(...run.map(({ length }) => length)) + (options.rounds + 2) * (options.tokens + 1) + TRIED
       const { chromium = false, revectorize = false } = options
       const opened = { threads, context, clock: clockOf(threads, chromium), revectorize }
       const us = chromium ? await chromiumSide(path, opened) : await ourSide({ kind: 'folder', path }, opened)

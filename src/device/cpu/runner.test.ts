@@ -289,7 +289,7 @@ describe('the choice of threads', () => {
     const done = ways(
       8192,
       () => 4,
-      () => 2,
+      () => 3,
     )
     const trials = done.indexOf(false)
     const starts = done.flatMap((shared, run) => (!shared && done[run - 1] ? [run] : []))
@@ -305,6 +305,32 @@ describe('the choice of threads', () => {
     expect(terms.at(-1)).toBe(terms.at(-2))
     // Things change within minutes: what was found out a thousand passes ago is old.
     expect(longest).toBeLessThan(2000)
+  })
+
+  it('where threads gain much tries alone again after the longest term only, but for those that were left', () => {
+    const alone = (done: readonly boolean[]) => done.filter((shared) => !shared).length
+    const much = ways(
+      900,
+      () => 4,
+      () => 2,
+    )
+    const trials = 4
+    expect(alone(much)).toBe(trials)
+    const more = ways(
+      2100,
+      () => 4,
+      () => 2,
+    )
+    expect(alone(more)).toBe(2 * trials)
+    // Held up for a while, from the first run after the trials on: all are tried again when the first term is over.
+    const left = ways(
+      900,
+      () => 4,
+      (nth) => (nth >= 4 && nth < 20 ? 50 : 2),
+    )
+    expect(left.slice(24, 32)).toEqual(Array(8).fill(false))
+    expect(left.slice(32, 36)).toEqual(Array(4).fill(true))
+    expect(shareOf(left.slice(40))).toBe(1)
   })
 
   it('does not count the first of each way, which wakes the threads', () => {

@@ -17,6 +17,8 @@ const TRIALS = 4
 const TERMS = { first: 32, longest: 1024 }
 /** Milliseconds from which on nothing is tried alone: threads always help, and a trial would be felt. */
 const LONG = 100
+/** With so much gain nothing is tried alone before the longest term: each run alone takes that many times as long. */
+const SURE = 0.7
 /** Less gain is chance, or comes from others not having taken part; when they do, they may be in the way. */
 const WORTH = 0.95
 /** Runs together of which the mean is looked at: one that is held up is chance, many are a reason to stay alone. */
@@ -32,6 +34,7 @@ export class TeamTrial {
   #alone: number[] = []
   #together: number[] = []
   #chosen = false
+  #sure = false
   /** Milliseconds of a run alone. */
   #limit = 0
   #spent = 0
@@ -40,7 +43,8 @@ export class TeamTrial {
   /** Whether the next run is done together; tell `took` how long it took. */
   next(): boolean {
     if (this.#runs === this.#term) {
-      this.#runs = 0
+      const known = this.#sure && this.#chosen && this.#term < TERMS.longest
+      this.#runs = known ? TRIALS * 2 : 0
       this.#term = Math.min(TERMS.longest, this.#term * 2)
     }
     const run = this.#runs
@@ -64,7 +68,9 @@ export class TeamTrial {
 
   #choose(alone: number): void {
     this.#limit = alone
-    this.#chosen = median(this.#together) < alone * WORTH
+    const together = median(this.#together)
+    this.#chosen = together < alone * WORTH
+    this.#sure = together < alone * SURE
     this.#spent = 0
     this.#watched = 0
   }
