@@ -89,5 +89,9 @@ describe.skipIf(WORKERD === undefined).each(['', '"nodejs_compat"'])(
     test('a service that would be shared by requests is refused before the first, with what to do', async () => {
       expect(await (await fetch(`${origin}/early`)).text()).toMatch(/createV1: .*inside fetch/)
     })
+
+    test('nano can be imported, and says what to use instead', async () => {
+      expect(await (await fetch(`${origin}/nano`)).text()).toMatch(/^Error: local-v1-nano .*local-v1\/upstream/)
+    })
   },
 )
