@@ -3,3 +3,10 @@ export function builtin<T>(name: string): T | undefined {
   const host = globalThis as { process?: { getBuiltinModule?(name: string): T | undefined } }
   return host.process?.getBuiltinModule?.(name)
 }
+
+const FORBIDDEN = /^(?:Requires \w+ access|Access to this API has been restricted).*(--allow-[a-z-]+)/s
+
+/** What Deno or `node --permission` would have to be started with, if that is what the error is about. */
+export function missingFlag(error: unknown): string | undefined {
+  return error instanceof Error ? FORBIDDEN.exec(error.message)?.[1] : undefined
+}

@@ -1,5 +1,5 @@
 import { V1Error } from '../../contract/index.js'
-import { wait } from '../../platform/index.js'
+import { missingFlag, wait } from '../../platform/index.js'
 import { broken, unreachable } from './failure.js'
 import type { WantedFile } from './files.js'
 import { hashOf, namedHash } from './hash.js'
@@ -86,6 +86,8 @@ async function receive(job: Download): Promise<boolean> {
 
 /** Node says `fetch failed`, and why in its cause. */
 function reasonOf(error: unknown): string {
+  const flag = missingFlag(error)
+  if (flag !== undefined) return `: start the program with ${flag}`
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
 }

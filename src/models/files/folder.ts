@@ -1,5 +1,5 @@
 import { V1Error } from '../../contract/index.js'
-import { builtin } from '../../platform/index.js'
+import { builtin, missingFlag } from '../../platform/index.js'
 import { broken, damaged } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { sliceOfFile } from './slice-of-file.js'
@@ -31,7 +31,9 @@ export function folderFiles({ folder: path, file, known }: ForeignPlace): Reposi
         return await fs.readFile(at(name), 'utf8')
       } catch (cause) {
         if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-        throw broken(path, `${name} cannot be read: may this user open it?`, cause)
+        const flag = missingFlag(cause)
+        const what = flag === undefined ? 'may this user open it?' : `start the program with ${flag}.`
+        throw broken(path, `${name} cannot be read: ${what}`, cause)
       }
     },
     ...(known && { known }),

@@ -1,6 +1,6 @@
 import { type Engine, V1Error } from '../../contract/index.js'
 import type { Constraints } from '../../grammar/index.js'
-import { inTurns, isSmall, keptError, type Slices, spelled } from '../../platform/index.js'
+import { inTurns, isSmall, keptError, missingFlag, type Slices, spelled } from '../../platform/index.js'
 import type { UsageEvent, UsageLedger } from '../../usage/index.js'
 import type { Caller } from '../door/auth.js'
 import type { Log } from '../door/log.js'
@@ -182,6 +182,12 @@ const LEFT = keptError(new V1Error(499, 'The client closed the request.', { code
 export function requestError(error: unknown, clientLeft: boolean): V1Error {
   if (clientLeft) return LEFT
   if (V1Error.is(error)) return error
+  const flag = missingFlag(error)
+  if (flag !== undefined) {
+    // Not in the words of the runtime, which name folders and variables.
+    const message = `The service may not do what this request needs: start it with ${flag}.`
+    return new V1Error(500, message, { code: 'not_permitted', headers: { 'x-should-retry': 'false' }, cause: error })
+  }
   return new V1Error(500, 'The server had an error while processing your request.', { cause: error })
 }
 
