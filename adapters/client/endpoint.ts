@@ -72,7 +72,10 @@ export async function* events<T>(response: Response): AsyncGenerator<T> {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
-      const lines = (rest + value).split('\n')
+      rest += value
+      // Of an event of megabytes most pieces end no line: all of it would be looked through for each.
+      if (!value.includes('\n')) continue
+      const lines = rest.split('\n')
       rest = lines.pop() ?? ''
       for (const line of lines) {
         // Some servers write no blank behind the colon.

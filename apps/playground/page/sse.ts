@@ -6,7 +6,10 @@ export async function* events(response: Response): AsyncGenerator<string> {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      const lines = (rest + value).split('\n')
+      rest += value
+      // Of an event of megabytes most pieces end no line: all of it would be looked through for each.
+      if (!value.includes('\n')) continue
+      const lines = rest.split('\n')
       rest = lines.pop()!
       for (const line of lines) if (line.startsWith('data: ')) yield line.slice(6).trimEnd()
     }
