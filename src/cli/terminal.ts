@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { styleText } from 'node:util'
 import { type Options, SingleBar } from 'cli-progress'
-import type { LoadProgress } from '../contract/index.js'
+import { doneOf, type LoadProgress } from '../contract/index.js'
 
 type Style = Parameters<typeof styleText>[0]
 
@@ -47,9 +47,10 @@ export function progressReporter(): { report: (progress: LoadProgress) => void; 
         megabytes: (progress.bytesTotal / 1e6).toFixed(1),
         left: retry ?? (progress.secondsLeft === undefined ? '' : `${Math.ceil(progress.secondsLeft)} s left`),
       }
-      if (!bar.isActive) bar.start(progress.bytesTotal, progress.bytesLoaded, payload)
-      bar.setTotal(progress.bytesTotal)
-      bar.update(progress.bytesLoaded, payload)
+      const [done, of] = doneOf(progress)
+      if (!bar.isActive) bar.start(of, done, payload)
+      bar.setTotal(of)
+      bar.update(done, payload)
     },
     stop: () => bar?.stop(),
   }

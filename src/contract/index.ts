@@ -16,6 +16,7 @@ export {
   type DecideQuestion,
   type Decision,
   type DetokenizeCall,
+  doneOf,
   type EmbedCall,
   type Embeddings,
   type Engine,

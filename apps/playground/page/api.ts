@@ -50,6 +50,8 @@ export interface LoadProgress {
   readonly phase: 'download' | 'read' | 'upload' | 'compile' | 'ready'
   readonly bytes_loaded: number
   readonly bytes_total: number
+  readonly files_loaded?: number
+  readonly files_total?: number
   readonly seconds_left?: number
 }
 

@@ -9,10 +9,13 @@ export function progressView({
   phase,
   bytes_loaded: loaded,
   bytes_total: total,
+  files_loaded: done = 0,
+  files_total: of = 0,
   speed,
   seconds_left: left,
 }: Load): HTMLElement {
-  const share = total > 0 ? loaded / total : 0
+  // All bytes are there while kernels are compiled, which are counted as files are.
+  const share = phase === 'compile' && of > 0 ? done / of : total > 0 ? loaded / total : 0
   const facts = [total > 0 ? `${bytes(loaded)} of ${bytes(total)}` : undefined]
   if (phase === 'download' && loaded < total) {
     if (speed !== undefined) facts.push(`${bytes(speed)}/s`)

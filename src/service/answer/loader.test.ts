@@ -31,6 +31,10 @@ describe('a load', () => {
     begun[0]!.report({ phase: 'download', bytesLoaded: 1, bytesTotal: 3, secondsLeft: 100 })
     const far = { message: `The model '${MODEL}' is being loaded (download, 33 %).`, retryAfter: 60 }
     await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...loading, ...far })
+    // All of its weights are there.
+    begun[0]!.report({ phase: 'compile', bytesLoaded: 3, bytesTotal: 3, filesLoaded: 1, filesTotal: 4 })
+    const compiled = { message: `The model '${MODEL}' is being loaded (compile, 25 %).` }
+    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...loading, ...compiled })
   })
 
   it('that is over after its model was unloaded is not taken for the next one', async () => {

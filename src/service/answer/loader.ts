@@ -1,4 +1,4 @@
-import { type Engine, type LoadProgress, type ModelInfo, modelNotFound, V1Error } from '../../contract/index.js'
+import { doneOf, type Engine, type LoadProgress, type ModelInfo, modelNotFound, V1Error } from '../../contract/index.js'
 
 export type OnProgress = (progress: LoadProgress) => void
 
@@ -118,8 +118,8 @@ function joined(listeners: Listeners, onProgress: OnProgress): () => void {
 }
 
 function stillLoading(model: string, progress: LoadProgress | undefined): V1Error {
-  const share = progress && progress.bytesTotal > 0 ? progress.bytesLoaded / progress.bytesTotal : undefined
-  const far = share === undefined ? '' : ` (${progress!.phase}, ${Math.floor(share * 100)} %)`
+  const [done, of] = progress ? doneOf(progress) : [0, 0]
+  const far = of > 0 ? ` (${progress!.phase}, ${Math.floor((done / of) * 100)} %)` : ''
   return new V1Error(503, `The model '${model}' is being loaded${far}.`, {
     param: 'model',
     code: 'model_loading',
