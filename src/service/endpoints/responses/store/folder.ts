@@ -77,6 +77,8 @@ class FolderShelf implements Shelf {
     } catch (error) {
       // On a full disk half of it is there.
       await files.rm(unfinished, { force: true }).catch(() => {})
+      // Not every system says where there is no room.
+      if (error instanceof Error && !error.message.includes(this.#path)) error.message += ` '${this.#path}'`
       throw error
     }
   }
