@@ -191,18 +191,23 @@ describe('Ctrl-C, while a model is on its way', () => {
 describe.skipIf(process.platform === 'win32')('local-v1 serve --responses', () => {
   const { BUN } = process.env
 
-  it('leaves the folder to the server that has it, and takes it over from one that was killed', async () => {
-    const args = ['--responses', join(folder, 'kept')]
-    const first = await served(...args)
-    for (const runtime of [process.execPath, ...(BUN ? [BUN] : []), process.execPath]) {
-      const second = start(runtime, [PROGRAM, 'serve', ...options(), ...args])
-      running.push(second)
-      expect((await second.exit).code).toBe(1)
-      expect(second.output()).toMatch(/^error: The folder .*kept of --responses is used by another local-v1/m)
-    }
-    await first.process.stop('SIGKILL')
-    for (const end of ['SIGTERM', 'SIGKILL'] as const) await (await served(...args)).process.stop(end)
-  })
+  // A socket's name is shorter than the path of a folder may be.
+  const places = ['kept', join('l'.repeat(120), 'kept')]
+  it.each(places)(
+    'leaves the folder to the server that has it, and takes it over from one that was killed: %s',
+    async (place) => {
+      const args = ['--responses', join(folder, place)]
+      const first = await served(...args)
+      for (const runtime of [process.execPath, ...(BUN ? [BUN] : []), process.execPath]) {
+        const second = start(runtime, [PROGRAM, 'serve', ...options(), ...args])
+        running.push(second)
+        expect((await second.exit).code).toBe(1)
+        expect(second.output()).toMatch(/^error: The folder .*kept of --responses is used by another local-v1/m)
+      }
+      await first.process.stop('SIGKILL')
+      for (const end of ['SIGTERM', 'SIGKILL'] as const) await (await served(...args)).process.stop(end)
+    },
+  )
 })
 
 describe('local-v1 serve --timeout', () => {
