@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { joined } from '../../platform/bytes.js'
 import { RemoteFiles, type RemoteFilesOptions } from './remote.js'
+import { diskStore } from './store/disk.js'
 import type { FileStore, FileWriter, StoredFile } from './store/store.js'
 
 const BASE = 'https://models.test/small/'
@@ -334,4 +339,19 @@ it('a file that two want at once is downloaded once, and for who stays if the ot
   await expect(first).rejects.toThrow('left')
   expect(await Promise.all(others)).toEqual(['{}', '{}'])
   expect(urls).toHaveLength(2)
+})
+
+it('files that another process removes are told of by name, while they come and while they are read', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'local-v1-removed-'))
+  const remove = () => rmSync(folder, { recursive: true })
+  const files = new RemoteFiles(BASE, diskStore(folder)!, { fetch: async () => new Response('x') })
+  const removed = {
+    ...{ status: 503, code: 'model_unreachable' },
+    message: expect.stringContaining('w.bin was removed from the cache meanwhile'),
+  }
+  const fetched = (onBytes: () => void) => files.fetch({ name: 'w.bin', bytes: 1 }, onBytes, never)
+  await expect(fetched(remove)).rejects.toMatchObject(removed)
+  await fetched(() => {})
+  remove()
+  await expect(files.slice('w.bin', 0, 1)).rejects.toMatchObject(removed)
 })

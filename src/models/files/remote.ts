@@ -88,13 +88,24 @@ export class RemoteFiles implements RepositoryFiles {
   }
 
   async slice(name: string, from: number, to: number, into?: Uint8Array): Promise<Uint8Array> {
-    const bytes = await this.#held.get(name)!.slice(from, to, into)
+    const bytes = await this.#held
+      .get(name)!
+      .slice(from, to, into)
+      .catch((error: unknown) => {
+        throw this.#orRemoved(name, error)
+      })
     if (bytes.length < to - from) throw unreachable(this.place, `${name} is no longer complete in the cache.`)
     return bytes
   }
 
   pathOf(name: string): string | undefined {
     return this.#store.pathOf?.(this.#urlOf(name))
+  }
+
+  /** `models remove`, here or of another process, may have deleted it meanwhile. */
+  #orRemoved(name: string, error: unknown): unknown {
+    const isGone = (error as { code?: unknown } | null)?.code === 'ENOENT'
+    return isGone ? unreachable(this.place, `${name} was removed from the cache meanwhile. Ask again.`, error) : error
   }
 
   #urlOf(name: string): string {
@@ -139,7 +150,7 @@ export class RemoteFiles implements RepositoryFiles {
       await writer.restart()
       return undefined
     } catch (error) {
-      if (!isFull(error)) throw error
+      if (!isFull(error)) throw this.#orRemoved(file.name, error)
       const left = Math.max(1, (file.bytes ?? file.least ?? 0) - writer.written)
       throw await storageFull(this.#store, this.place, { bytes: left, room: await this.#store.room() })
     } finally {
