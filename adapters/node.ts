@@ -180,7 +180,7 @@ function leaveUpload(incoming: IncomingMessage, socket: Socket): void {
   incoming.on('data', () => {
     if (socket.bytesRead - start > UPLOAD_LIMIT) hangUp()
   })
-  incoming.once('end', () => clearTimeout(timer))
-  socket.once('close', () => clearTimeout(timer))
+  // Not the socket's, which may live for thousands of requests.
+  for (const over of ['end', 'close']) incoming.once(over, () => clearTimeout(timer))
   incoming.resume()
 }

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -128,6 +129,23 @@ describe.each(bridges)('HTTP at its edges: %s', (name, listener) => {
     await pause(1200)
     connection.write(...get)
     expect((await connection.answer()).status).toBe(200)
+  })
+
+  test('refused uploads one after the other leave nothing on their connection', async () => {
+    const accepted = once(server, 'connection')
+    const connection = await open()
+    const [socket] = (await accepted) as [Socket]
+    const listeners = async () => {
+      connection.write(...head(4096))
+      expect((await connection.answer()).status).toBe(413)
+      connection.write('x'.repeat(4096))
+      connection.write(...get)
+      expect((await connection.answer()).status).toBe(200)
+      return socket.listenerCount('close')
+    }
+    const first = await listeners()
+    // Node warns of more than ten.
+    for (let i = 0; i < 10; i++) expect(await listeners()).toBe(first)
   })
 
   test('nor does an upload of unknown length that is refused half-way leave its connection stuck', async () => {
