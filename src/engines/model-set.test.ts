@@ -107,13 +107,35 @@ test('a model that is unloaded at the end of its load is not there', async () =>
     message: "The model 'one' was unloaded while it was being loaded.",
   })
   await vi.waitFor(() => expect(loads).toHaveLength(1))
-  await set.unload('one')
+  const unloading = set.unload('one')
   // It was past all that asks whether anybody still wants it.
   loads[0]!.finish()
+  await unloading
   await refused
   expect([set.find('one'), closed.mock.calls]).toEqual([undefined, [['one']]])
   const again = set.ready({ id: 'one' }, signal, noProgress)
   await vi.waitFor(() => expect(loads).toHaveLength(2))
   loads[1]!.finish()
   expect((await again).id).toBe('one')
+})
+
+test('what is unloaded has let go of all that its load had, and what stands in the line holds nothing', async () => {
+  const { set, loads } = setUp({ held: true })
+  const asked = ['one', 'two', 'three'].map((id) => set.ready({ id }, signal, noProgress))
+  const refused = asked.slice(0, 2).map((each) => expect(each).rejects.toMatchObject({ code: 'model_unloaded' }))
+  await vi.waitFor(() => expect(loads).toHaveLength(1))
+  await set.unload('two')
+  await refused[1]
+  let unloaded = false
+  const unloading = set.unload('one').then(() => {
+    unloaded = true
+  })
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  // The third is no further for it that the second has gone.
+  expect([unloaded, loads.map(({ id }) => id)]).toEqual([false, ['one']])
+  loads[0]!.finish()
+  await Promise.all([unloading, refused[0]])
+  await vi.waitFor(() => expect(loads).toHaveLength(2))
+  loads[1]!.finish()
+  expect((await asked[2]!).id).toBe('three')
 })

@@ -1,6 +1,6 @@
 import { type LoadProgress, V1Error } from '../contract/index.js'
 import type { LoadReport } from '../models/index.js'
-import { abortable } from '../platform/index.js'
+import { abortable, atMost } from '../platform/index.js'
 
 /** What a set asks of a loaded model. */
 export interface Loaded {
@@ -33,11 +33,15 @@ export interface ModelSetOptions<Model, L extends Loaded> {
 
 interface Loading<L> {
   readonly done: Promise<L>
+  /** Nothing of it goes on, nor of one of the same model that was given up before. */
+  readonly over: Promise<unknown>
   readonly aborter: AbortController
   readonly listeners: Set<(progress: LoadProgress) => void>
   waiters: number
 }
 
+/** How long whoever unloads a model waits for its load to let go of all it has. */
+const LET_GO_MS = 5000
 /** How many may begin on models that are loaded while one waits for the room that these have: then it is its turn. */
 const MAY_PASS = 8
 
@@ -116,8 +120,11 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
 
   async unload(id: string): Promise<void> {
     const unloaded = `The model '${id}' was unloaded while it was being loaded.`
-    this.#loading.get(id)?.aborter.abort(new V1Error(503, unloaded, { code: 'model_unloaded', retryAfter: 1 }))
+    const loading = this.#loading.get(id)
+    loading?.aborter.abort(new V1Error(503, unloaded, { code: 'model_unloaded', retryAfter: 1 }))
     await this.#drop(id)
+    // Until then it may write files that are about to be deleted.
+    if (loading) await atMost(LET_GO_MS, loading.over)
   }
 
   /** What runs on these fails, because what was under them is gone; nothing is left to free. */
@@ -159,17 +166,21 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     const tell: LoadReport = (progress) => {
       for (const listener of listeners) listener({ model: model.id, ...progress })
     }
-    const done = this.#line
+    const before = this.#line
+    const earlier = this.#loading.get(model.id)?.over
+    // Who is given up in the line does not wait for its turn; those behind it wait for all before it.
+    const done = abortable(before, aborter.signal)
       .then(() => this.#load(model, tell, aborter.signal))
       .finally(() => {
         if (this.#loading.get(model.id) === loading) this.#loading.delete(model.id)
       })
     // Not the model itself: it would be held, and its memory with it, until the next one is loaded.
-    this.#line = done.then(
+    const ended = done.then(
       () => {},
       () => {},
     )
-    const loading: Loading<L> = { done, aborter, listeners, waiters: 0 }
+    this.#line = before.then(() => ended)
+    const loading: Loading<L> = { done, over: Promise.all([earlier, ended]), aborter, listeners, waiters: 0 }
     this.#loading.set(model.id, loading)
     return loading
   }

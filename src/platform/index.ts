@@ -92,4 +92,4 @@ export {
   whenTurnEnds,
   wholeTexts,
 } from './turns.js'
-export { abortable, atMost, wait } from './wait.js'
+export { abortable, allOver, atMost, wait } from './wait.js'

@@ -11,9 +11,10 @@ import { type Hub, hub, send } from './hub.test-helper.js'
 import { forget, isWhole, keptOf, type OpenOptions, openOnDisk, openRepository } from './open.js'
 import { RemoteFiles } from './remote.js'
 import type { WeightOutline, WeightSource } from './source.js'
+import { storeFor } from './store/choose.js'
 import { APART } from './store/disk.js'
 import { noStore } from './store/memory.js'
-import { USED } from './store/store.js'
+import { type FileStore, type FileWriter, USED } from './store/store.js'
 
 const repository = tinyRepository()
 const SHARD = 'params_shard_0.bin'
@@ -149,6 +150,34 @@ describe('a repository at an address', () => {
     server.intercept = undefined
     await expectWhole((await open()).weights)
     expect(server.requests.at(-1)).toEqual({ file: SHARD, range: 'bytes=1000-' })
+  })
+
+  it('has closed every file when it is given up', async () => {
+    const stop = new AbortController()
+    let writers = 0
+    let asked = 0
+    const store = storeFor(cache)
+    const counted: FileStore = {
+      ...store,
+      async write(url, sha256) {
+        const writer = await store.write(url, sha256)
+        writers++
+        const close = async () => {
+          // A disk is slow at times.
+          if (url.endsWith('tokenizer.json')) await new Promise((resolve) => setTimeout(resolve, 50))
+          await writer.close()
+          writers--
+        }
+        return Object.assign(Object.create(writer) as FileWriter, { close })
+      },
+    }
+    server.intercept = (file) => {
+      if (!file.startsWith('tokenizer')) return false
+      if (++asked === 2) stop.abort('enough')
+      return true
+    }
+    await expect(open({ cache: counted, signal: stop.signal })).rejects.toBe('enough')
+    expect(writers).toBe(0)
   })
 
   it('begins anew where the server does not know ranges', async () => {

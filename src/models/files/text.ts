@@ -1,5 +1,5 @@
 import type { TextFiles } from '../../generate/index.js'
-import type { JsonObject } from '../../platform/index.js'
+import { allOver, type JsonObject } from '../../platform/index.js'
 import { broken } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { parseJson } from './json.js'
@@ -16,8 +16,8 @@ export async function readText(
     const text = await optional(name)
     return text === undefined ? undefined : parseJson(files.place, name, text)
   }
-  // Side by side: who waits for a model waits for the longest of them alone.
-  const [tokenizer, tokenizerConfig, chatTemplate, generationConfig] = await Promise.all([
+  // Side by side: who waits for a model waits for the longest of them alone. Where one fails, all are closed first.
+  const [tokenizer, tokenizerConfig, chatTemplate, generationConfig] = await allOver([
     files.text('tokenizer.json', signal),
     json('tokenizer_config.json'),
     optional('chat_template.jinja'),

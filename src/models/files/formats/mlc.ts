@@ -1,5 +1,5 @@
 import type { TextFiles } from '../../../generate/index.js'
-import { isRecord, type JsonObject } from '../../../platform/index.js'
+import { allOver, isRecord, type JsonObject } from '../../../platform/index.js'
 import { broken, damaged } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
@@ -44,7 +44,7 @@ export const mlc: RepositoryFormat = {
     const chatConfig = await configOfMlc(files, signal)
     if (!chatConfig) return undefined
     const texts = readText(files, chatConfig, listed(chatConfig), signal)
-    const [text, { name, text: manifest }] = await Promise.all([texts, readManifest(files, signal)])
+    const [text, { name, text: manifest }] = await allOver([texts, readManifest(files, signal)])
     const entries = recordsOf(parseJson(files.place, name, manifest))
     const shards = new Map<string, Shard>()
     for (const entry of entries) {
