@@ -21,7 +21,7 @@ interface Program {
 const living = new Set<Living>()
 let listens = false
 
-/** It shows life ten times a second, between two looks that is often enough. */
+/** What has something to do shows life ten times a second, between two looks that is often enough. */
 const [LOOK_MS, LOOKS] = [20, 25]
 /** What this process has to come to its end by itself. */
 const ENDS_MS = 2000

@@ -6,7 +6,7 @@ import { type MessageTarget, type Port, portOf } from './port.js'
 import { serveEngine } from './serve.js'
 import type { FromThread, Open } from './thread.js'
 
-/** How often a worker shows that its event loop runs. */
+/** How often a worker that has something to do shows that its event loop runs. */
 const BEAT_MS = 100
 
 /**
@@ -41,18 +41,26 @@ export function serveInside<Options, E extends Engine>(
       return
     }
     const { options, pulse } = message as Open<Options>
-    if (pulse) show(pulse)
+    const busy = pulse && pulsing(pulse)
+    busy?.(true)
     opened ??= (async () => open(options, log))()
     // A worker that cannot open ends, and so everybody hears of it.
-    opened.then((engine) => serveEngine(engine, inside)).catch((error: unknown) => setTimeout(raise, 0, error))
+    opened.then((engine) => serveEngine(engine, inside, busy)).catch((error: unknown) => setTimeout(raise, 0, error))
     other(undefined, opened)
   })
 }
 
-function show(pulse: SharedArrayBuffer): void {
+/** Nobody looks at a worker that rests, and its machine is to rest too: a service may do nothing for days. */
+function pulsing(pulse: SharedArrayBuffer): (busy: boolean) => void {
   showPulse(pulse)
-  beat()
-  ;(setInterval(beat, BEAT_MS) as { unref?(): void }).unref?.()
+  let timer: ReturnType<typeof setInterval> | undefined
+  return (busy) => {
+    clearInterval(timer)
+    if (!busy) return
+    beat()
+    timer = setInterval(beat, BEAT_MS)
+    ;(timer as { unref?(): void }).unref?.()
+  }
 }
 
 /** Of a worker it ends the thread alone. */

@@ -7,6 +7,7 @@ import { bundle } from '../../../test/support/bundle.js'
 import type { ChatCall, DecideCall, Decided, Engine, LoadProgress } from '../../contract/engine.js'
 import { call, collect, setUp } from '../../generate/testing/call.test-helper.js'
 import { compile } from '../../grammar/structured.js'
+import type { Pulse } from '../../platform/pulse.js'
 import { scripted } from '../scripted.js'
 import {
   farThread,
@@ -33,18 +34,21 @@ afterAll(() => rm(folder, { recursive: true }))
 function remote(file = script, options: Partial<RemoteOptions> = {}) {
   const threads: Worker[] = []
   const logged: string[] = []
+  const pulses: Pulse[] = []
   const log = (message: string) => void logged.push(message)
   const engine = new RemoteEngine({
     start() {
       const thread = new Worker(file, { stderr: true })
       threads.push(thread)
-      return farThread(thread as unknown as WorkerThread, { options: {}, log, watched: true })
+      const far = farThread(thread as unknown as WorkerThread, { options: {}, log, watched: true })
+      pulses.push(far.pulse!)
+      return far
     },
     log,
     ...options,
   })
   onTestFinished(() => engine.close())
-  return { engine, threads, logged }
+  return { engine, threads, logged, pulses }
 }
 
 const ask = (engine: RemoteEngine, content = 'Hello', part: Partial<ChatCall> = {}) =>
@@ -159,6 +163,27 @@ test.each(['exit', 'throw'])(
     expect(threads).toHaveLength(2)
   },
 )
+
+test('a thread shows life while somebody waits for it, and rests when nobody does', async () => {
+  const { engine, pulses } = remote()
+  const rests = async () => {
+    const beatsOf = async (ms: number) => {
+      const { beats } = pulses[0]!
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      return pulses[0]!.beats - beats
+    }
+    // What it ends with may be on its way.
+    await expect.poll(() => beatsOf(500), { timeout: 10_000 }).toBe(0)
+  }
+  await engine.ready
+  await rests()
+  const { beats } = pulses[0]!
+  await ask(engine)
+  expect(pulses[0]!.beats).toBeGreaterThan(beats)
+  await rests()
+  await Promise.all([ask(engine), ask(engine, 'Hello', { maxTokens: 60 })])
+  await rests()
+})
 
 test('a thread that cannot start is told to each request, and holds up neither the list nor the end', async () => {
   const { engine } = remote(join(folder, 'nothing.mjs'))

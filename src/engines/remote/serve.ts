@@ -15,9 +15,9 @@ import {
   type Work,
 } from './protocol.js'
 
-/** Lets whoever holds the other end of `port` use `engine` as if it were there. */
-export function serveEngine(engine: Engine, port: Port): void {
-  const server = new EngineServer(engine, port)
+/** Lets whoever holds the other end of `port` use `engine` as if it were there; `busy` hears whether that one waits. */
+export function serveEngine(engine: Engine, port: Port, busy?: (busy: boolean) => void): void {
+  const server = new EngineServer(engine, port, busy)
   // A worker may be sent other things too.
   port.listen((message) => isCommand(message) && server.take(message))
   port.whenGone(() => server.leave())
@@ -44,14 +44,16 @@ class EngineServer {
   readonly #port: Port
   readonly #jobs = new Map<number, Job>()
   readonly #demands: Demands
+  readonly #busy: (busy: boolean) => void
   #ready = false
   #sent = ''
   /** Parts of this turn of the event loop, which go out together. */
   #parts: PartReply[] = []
 
-  constructor(engine: Engine, port: Port) {
+  constructor(engine: Engine, port: Port, busy: (busy: boolean) => void = () => {}) {
     this.#engine = engine
     this.#port = port
+    this.#busy = busy
     this.#demands = new Demands(engine)
     this.#tellModels()
     void Promise.resolve(engine.ready)
@@ -59,6 +61,7 @@ class EngineServer {
       .then(() => {
         this.#ready = true
         this.#tellModels()
+        this.#rest()
       })
   }
 
@@ -86,6 +89,7 @@ class EngineServer {
     const { id } = message
     const job: Job = { aborter: new AbortController(), unread: 0, pieces: 0, wake: () => {} }
     this.#jobs.set(id, job)
+    if (this.#jobs.size === 1) this.#busy(true)
     try {
       await this.#do(message, job)
       this.#tellModels()
@@ -95,7 +99,12 @@ class EngineServer {
       this.#tell({ type: 'failed', id, failure: wireFailure(error) })
     } finally {
       this.#jobs.delete(id)
+      this.#rest()
     }
+  }
+
+  #rest(): void {
+    if (this.#ready && this.#jobs.size === 0) this.#busy(false)
   }
 
   async #do(message: Work, job: Job): Promise<void> {
