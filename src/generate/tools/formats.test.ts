@@ -46,7 +46,37 @@ describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s'
   })
 })
 
+const ODD_NAMES = [
+  'price>=',
+  'a=b',
+  'dc:title',
+  '',
+  ' ',
+  ' a',
+  'a ',
+  '"a',
+  "it's",
+  'a\\',
+  'a}b',
+  'a)b',
+  'a,b',
+  'é😀\u2028',
+  '__proto__',
+]
+
 describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s', (_, format) => {
+  it.each(ODD_NAMES)('reads a parameter of any name: %j', (odd) => {
+    // A document, so that `__proto__` is a name like any other.
+    for (const value of ['x', 3, { k: [1, 'y'] }]) {
+      for (const names of [[odd], [odd, 'z'], ['z', odd]]) {
+        const json = `{${names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`
+        const reader = format.reader([toolTaking('f', JSON.parse(json))])
+        const told = [...format.spell('f', json)].map((letter) => reader.push(letter)?.arguments ?? '').join('')
+        expect(new Map(Object.entries(JSON.parse(told)))).toEqual(new Map(Object.entries(JSON.parse(json))))
+      }
+    }
+  })
+
   it.each([
     ['alone', false],
     ['once more', true],

@@ -2,7 +2,7 @@ import type { TextPart } from '../../contract/index.js'
 import { isRecord, type JsonObject } from '../../platform/index.js'
 import { callGrammar, isAnyText, namedTexts, type Parameters } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
-import { insideOfString, readerOf, readUpTo } from './letters.js'
+import { insideOfString, namesOfParameters, readerOf, readName, readUpTo } from './letters.js'
 
 /** `call:f{city:"Paris",days:3}`, with a control token in place of quotes and keys without any. */
 function gemma(name: string, quote: string, open: string, close: string): ToolFormat {
@@ -33,12 +33,13 @@ function gemma(name: string, quote: string, open: string, close: string): ToolFo
     }),
     spell: (tool, json) => `call:${tool}${plain(JSON.parse(json || '{}'), quote)}`,
     form: `call:name{parameter:${quote}...${quote}}`,
-    reader: () =>
+    reader: (tools) =>
       readerOf(function* (found) {
         yield* readUpTo('call:')
-        found.name(yield* readUpTo('{'))
+        const tool = yield* readUpTo('{')
+        found.name(tool)
         found.add('{')
-        yield* members(quote, found.add)
+        yield* members(quote, found.add, namesOfParameters(tools, tool))
         for (;;) yield
       }),
   }
@@ -69,15 +70,15 @@ const plain = (each: unknown, quote: string): string => {
 type Reading = Generator<undefined, void, string>
 
 /** The inside of an object, up to its end. */
-function* members(quote: string, add: (json: string) => void): Reading {
+function* members(quote: string, add: (json: string) => void, names: readonly string[] = []): Reading {
   for (let first = true; ; first = false) {
     const letter: string = yield
     if (letter === '}') break
     if (!first) add(',')
-    if (letter === '"') {
+    if (letter === '"' && !names.some((name) => name.startsWith(letter))) {
       yield* text(add)
       yield* readUpTo(':')
-    } else add(JSON.stringify(letter + (yield* readUpTo(':'))))
+    } else add(JSON.stringify(yield* readName(':', names, letter)))
     add(':')
     if ((yield* anything(quote, add, yield)) === '}') break
   }

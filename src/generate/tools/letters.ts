@@ -1,3 +1,5 @@
+import type { ToolSpec } from '../../contract/index.js'
+import { isRecord } from '../../platform/index.js'
 import type { CallReader, ToolCallDelta } from './format.js'
 
 /** What a reader has found: the name of the call, then pieces of its arguments as JSON. */
@@ -48,6 +50,25 @@ export function* readUpTo(end: string, tell?: (text: string) => void): Generator
     else if (safe > 0) tell(certain)
   }
   return all
+}
+
+/**
+ * A name up to `end`, a letter that is read too; `first` was read already. A tool's parameter may be called `price>=`: where
+ * one of the `names` goes on behind such a letter, and none ends there, so does this one.
+ */
+export function* readName(end: string, names: readonly string[], first: string): Generator<undefined, string, string> {
+  let name = ''
+  for (let letter = first; ; letter = yield) {
+    const goesOn = !names.includes(name) && names.some((each) => each.startsWith(name + end))
+    if (letter === end && !goesOn) return name
+    name += letter
+  }
+}
+
+/** What the parameters of a tool are called. */
+export function namesOfParameters(tools: readonly ToolSpec[], tool: string): string[] {
+  const properties = tools.find(({ name }) => name === tool)?.parameters.properties
+  return isRecord(properties) ? Object.keys(properties) : []
 }
 
 /** The inside of a JSON string. */

@@ -1,8 +1,8 @@
-import type { TextPart } from '../../contract/index.js'
+import type { TextPart, ToolSpec } from '../../contract/index.js'
 import type { JsonObject } from '../../platform/index.js'
 import { callGrammar, type Parameters } from './call-grammar.js'
 import type { CallReader, ToolFormat } from './format.js'
-import { readerOf, readUpTo } from './letters.js'
+import { namesOfParameters, readerOf, readName, readUpTo } from './letters.js'
 import { literal } from './python-literal.js'
 
 function keywordCalls(spell: (schema: JsonObject, parameters: Parameters) => TextPart) {
@@ -23,14 +23,18 @@ function spellCall(name: string, json: string, spell: (value: unknown) => string
 /** `f(city="Paris", days=3)`. Values are written as JSON, which is Python too but for three words, and read as Python. */
 const CALL = {
   grammar: keywordCalls(spelled),
-  reader: (): CallReader =>
+  reader: (tools: readonly ToolSpec[]): CallReader =>
     readerOf(function* (found) {
-      found.name(yield* readUpTo('('))
+      const tool = yield* readUpTo('(')
+      const names = namesOfParameters(tools, tool)
+      found.name(tool)
       found.add('{')
       let letter = yield
       for (let first = true; letter !== ')'; first = false) {
-        const key = (letter === ',' || letter === ' ' ? '' : letter) + (yield* readUpTo('='))
-        found.add(`${first ? '' : ','}${JSON.stringify(key.trim())}:`)
+        if (letter === ',') letter = yield
+        if (!first && letter === ' ') letter = yield
+        const key = yield* readName('=', names, letter)
+        found.add(`${first ? '' : ','}${JSON.stringify(names.includes(key) ? key : key.trim())}:`)
         letter = yield* literal(yield, found.add)
       }
       found.add('}')

@@ -3,8 +3,9 @@ import { isRecord, type JsonObject } from '../../platform/index.js'
 import { ANY_ARGUMENT, callGrammar, isAnyText, namedTexts, type Parameters } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
 import { HERMES } from './hermes.js'
-import { insideOfString, readerOf, readUpTo } from './letters.js'
+import { insideOfString, namesOfParameters, readerOf, readName, readUpTo } from './letters.js'
 
+const TAG = '<parameter='
 const END = '\n</parameter>\n'
 
 /** Qwen3-Coder and Qwen 3.5: a tag for each parameter, with texts as they are. */
@@ -15,13 +16,13 @@ export const QWEN_XML: ToolFormat = {
   grammar: callGrammar((name, parameters) => ({
     sequence: [
       `<function=${name}>\n`,
-      parameters.inOrder((key, schema) => ({ sequence: [`<parameter=${key}>\n`, spelled(schema, parameters)] }), ''),
+      parameters.inOrder((key, schema) => ({ sequence: [`${TAG}${key}>\n`, spelled(schema, parameters)] }), ''),
       '</function>',
     ],
   })),
   spell: (name, json) => {
     const tags = Object.entries(JSON.parse(json || '{}')).map(([key, value]) => {
-      return `<parameter=${key}>\n${typeof value === 'string' ? value : JSON.stringify(value)}${END}`
+      return `${TAG}${key}>\n${typeof value === 'string' ? value : JSON.stringify(value)}${END}`
     })
     return `<function=${name}>\n${tags.join('')}</function>`
   },
@@ -32,11 +33,12 @@ export const QWEN_XML: ToolFormat = {
       const name = yield* readUpTo('>\n')
       found.name(name)
       found.add('{')
+      const tags = namesOfParameters(tools, name).map((key) => TAG + key)
       for (let first = true; ; first = false) {
-        const tag = yield* readUpTo('>')
-        if (!tag.startsWith('<parameter=')) break
+        const tag = yield* readName('>', tags, yield)
+        if (!tag.startsWith(TAG)) break
         yield
-        const key = tag.slice('<parameter='.length)
+        const key = tag.slice(TAG.length)
         found.add(`${first ? '' : ','}${JSON.stringify(key)}:`)
         if (takesText(tools, name, key)) {
           found.add('"')
