@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ChatCall, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { scripted } from '../../../engines/scripted.js'
-import { errorOf, eventsOf, finish, jsonOf, KEY, MODEL, pause, serviceOf, text } from '../../v1.test-helper.js'
+import { errorOf, eventsOf, finish, jsonOf, KEY, MODEL, pause, posting, serviceOf, text } from '../../v1.test-helper.js'
 
 function texts() {
   const calls: ChatCall[] = []
@@ -126,6 +126,24 @@ describe('completions', () => {
       top_logprobs: [{ '\ufffd': -0.1 }, { '\ufffd': -0.2 }, { '?': -1, '!': -3 }],
       text_offset: [0, 0, 1],
     })
+  })
+
+  it('tell where a token begins in a stream as in a whole answer, also where a part of one waits for a stop', async () => {
+    const token = (text: string) => ({ token: text, bytes: [...new TextEncoder().encode(text)], logprob: -1, top: [] })
+    const script = (): Part[] => [
+      { type: 'text-delta', choice: 0, text: 'é', logprobs: [token('éx')] },
+      { type: 'text-delta', choice: 0, text: 'xb', logprobs: [token('b')] },
+      { type: 'text-delta', choice: 0, text: 'c', logprobs: [token('c')] },
+      finish(),
+    ]
+    const { ask } = serviceOf(script)
+    const body = { prompt: 'Caf', logprobs: 0, stop: 'xy' }
+    const whole = jsonOf(await ask('/completions', posting(body))).choices[0].logprobs
+    expect(whole.text_offset).toEqual([0, 2, 3])
+    const events = eventsOf((await ask('/completions', posting({ ...body, stream: true }))).text).slice(0, -1)
+    expect(events.flatMap((event) => JSON.parse(event).choices[0].logprobs?.text_offset ?? [])).toEqual(
+      whole.text_offset,
+    )
   })
 
   describe('that echo tell how likely the prompt was', () => {

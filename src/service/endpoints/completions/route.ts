@@ -41,21 +41,35 @@ const headOf = ({ id, created, model, fingerprint }: ReplyHead) => ({
   ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
 })
 
-/** In the older form: lists side by side, the likeliest by their texts. Texts begin `at` in that of the choice. */
+/** Where the texts of tokens begin, one after the other, in that of the choice; what is held back for a stop comes later. */
+class Offsets {
+  #next: number
+  // A letter may be spread over tokens: it begins with the first of them.
+  readonly #utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
+  constructor(first: number) {
+    this.#next = first
+  }
+
+  take({ token, bytes }: PromptLogprob): number {
+    const offset = this.#next
+    this.#next += bytes ? this.#utf8.decode(Uint8Array.from(bytes), { stream: true }).length : token.length
+    return Math.max(0, offset)
+  }
+}
+
+/** In the older form: lists side by side, the likeliest by their texts. */
 class OlderLogprobs {
   readonly tokens: string[] = []
   readonly token_logprobs: (number | null)[] = []
   readonly top_logprobs: (Record<string, number> | null)[] = []
   readonly text_offset: number[] = []
 
-  add(logprobs: readonly PromptLogprob[], at: number): this {
-    // A letter may be spread over tokens: it begins with the first of them.
-    const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-    let offset = at
-    for (const { token, bytes, logprob, top } of logprobs) {
+  add(logprobs: readonly PromptLogprob[], offsets: Offsets): this {
+    for (const each of logprobs) {
+      const { token, logprob, top } = each
       this.tokens.push(token)
-      this.text_offset.push(Math.max(0, offset))
-      offset += bytes ? utf8.decode(Uint8Array.from(bytes), { stream: true }).length : token.length
+      this.text_offset.push(offsets.take(each))
       this.token_logprobs.push(logprob === null ? null : finite(logprob))
       // The token itself is among them, also where it is none of the likeliest.
       this.top_logprobs.push(logprob === null ? null : likeliest([...top, { token, logprob }]))
@@ -95,8 +109,8 @@ class Echo {
     const spelled = part?.text ?? ''
     const text = typeof prompt === 'string' ? prompt : spelled
     // The model's own mark of a beginning is a token, and none of the text.
-    const logprobs = part?.logprobs ? new OlderLogprobs().add(part.logprobs, text.length - spelled.length) : null
-    return { text, logprobs }
+    const offsets = new Offsets(text.length - spelled.length)
+    return { text, logprobs: part?.logprobs ? new OlderLogprobs().add(part.logprobs, offsets) : null }
   }
 }
 
@@ -111,7 +125,7 @@ class TextChunks implements StreamReply {
   readonly stream = true
   readonly #request: TextRequest
   readonly #echo: Echo
-  readonly #lengths: (number | undefined)[] = []
+  readonly #offsets: (Offsets | undefined)[] = []
   #head: ReplyHead | undefined
   #answer: Answer | undefined
 
@@ -134,9 +148,9 @@ class TextChunks implements StreamReply {
 
   /** What comes before the first word of a choice. */
   #first(choice: number): string {
-    if (this.#lengths[choice] !== undefined) return ''
+    if (this.#offsets[choice] !== undefined) return ''
     const { text, logprobs } = this.#echo.before(choice)
-    this.#lengths[choice] = text.length
+    this.#offsets[choice] = new Offsets(text.length)
     const tokens = promptOf(this.#answer!, this.#request, choice)
     if (text === '' && !('prompt_token_ids' in tokens)) return ''
     return this.#chunk({ ...choiceOf(choice, text, logprobs, null), ...tokens })
@@ -153,11 +167,9 @@ class TextChunks implements StreamReply {
       })
     }
     if (part.type !== 'text-delta' || (part.text === '' && !part.logprobs?.length)) return ''
-    const before = this.#lengths[part.choice] ?? 0
-    this.#lengths[part.choice] = before + part.text.length
-    return this.#chunk(
-      choiceOf(part.choice, part.text, part.logprobs ? new OlderLogprobs().add(part.logprobs, before) : null, null),
-    )
+    const { choice, text, logprobs } = part
+    const older = logprobs ? new OlderLogprobs().add(logprobs, this.#offsets[choice]!) : null
+    return this.#chunk(choiceOf(choice, text, older, null))
   }
 
   end(): string {
@@ -208,7 +220,7 @@ class TextWhole implements WholeReply {
       choices: choices.map(({ index, text, finish, stop, tokens }) => {
         const before = this.#echo.before(index)
         const logprobs = before.logprobs ?? (spec.topLogprobs === undefined ? null : new OlderLogprobs())
-        logprobs?.add(this.#logprobs[index] ?? [], before.text.length)
+        logprobs?.add(this.#logprobs[index] ?? [], new Offsets(before.text.length))
         return {
           ...choiceOf(index, before.text + text, logprobs, finish === 'length' ? 'length' : 'stop'),
           ...(stop !== undefined && { stop_reason: stop }),
