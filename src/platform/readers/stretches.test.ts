@@ -24,6 +24,30 @@ describe('what can be read is found in a sentence', () => {
   }
 })
 
+it.each([
+  ['Total:\n12\n345\n7', ['12', '345', '7']],
+  ['lamps\t12\t345', ['12', '345']],
+  ['lamps   12   345\r\n678', ['12', '345', '678']],
+  ['lamps １２\r\n３４５', ['１２', '３４５']],
+  ['1 250 of 12\u202f345\u00a0678', ['1 250', '12\u202f345\u00a0678']],
+  ['10⁻³', []],
+])('takes no two lines or cells for one number: %j', (text, numbers) => {
+  expect(found('number', text)).toEqual(numbers)
+})
+
+it('reads over the places where a word may be parted', () => {
+  for (const [kind, text, value] of [
+    ['number', 'drei\u00adund\u00adzwanzig', 23],
+    ['number', '1.234\u00ad,50', 1234.5],
+    ['date', '4. De\u00adzem\u00adber 2026', '2026-12-04'],
+  ] as const) {
+    expect(found(kind, `am ${text} und`, 'de')).toEqual([text])
+    expect(readValue({ type: kind }, text, { language: 'de' }).value).toBe(value)
+  }
+  // What is raised is another number.
+  expect(readValue({ type: 'number' }, '10⁻³').value).toBe(null)
+})
+
 it('finds a value wherever it stands in a long text, and pauses on the way', () => {
   const VALUES = [
     ['date', 'Wednesday, 4 March 2026'],

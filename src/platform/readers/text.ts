@@ -8,6 +8,7 @@ export function plain(text: string): string {
     text
       .replace(/[¼-¾⅐-⅞]/g, ' $&')
       // Raised digits are no part of the number before them.
+      .replace(/[⁺⁻]/g, '^')
       .replace(/[²³¹⁰⁴-⁹]+/g, '^$&')
       .normalize('NFKD')
       .replace(/\p{M}+/gu, '')
@@ -15,11 +16,18 @@ export function plain(text: string): string {
       .replaceAll('ß', 'ss')
       .replace(/[’‘ʼ`´]/g, "'")
       .replace(/[−‐‑‒–—]/g, '-')
+      // It says where a word may be parted.
+      .replaceAll('\u00ad', '')
+      .replace(PARTED, '|')
       .replace(/[\s\u200B-\u200F\u202A-\u202E\u2060\uFEFF]+/g, ' ')
       .replace(MIXED, mixed)
       .replace(/^ | ?[.,;!?]* ?$/g, '')
   )
 }
+
+/** Between two lines or cells of numbers; one blank may part the thousands of one. */
+const PARTED = /(?<=\p{Nd})(?:\s{2,}|[\t-\r\u2028\u2029])(?=\p{Nd}{3}(?!\p{Nd}))/gu
+const parted = new RegExp(PARTED, 'uy')
 
 /** `1 1/2`, which is no date and no ratio. */
 const MIXED = /(?<=(?<![\d.,/])\d{1,3} )(\d)\/([2-9])(?![\d/])/g
@@ -33,7 +41,10 @@ export function plainPlaces(text: string, from: number, to: number): { plain: st
     const code = text.codePointAt(at)!
     const char = String.fromCodePoint(code)
     let one = char
-    if (code < 0x80) one = code <= 0x20 ? ' ' : code === 0x60 ? "'" : char.toLowerCase()
+    parted.lastIndex = at
+    const gap = BLANK.test(char) ? (parted.exec(text)?.[0].length ?? 0) : 0
+    if (gap > 0) one = '|'
+    else if (code < 0x80) one = code <= 0x20 ? ' ' : code === 0x60 ? "'" : char.toLowerCase()
     else if (BLANK.test(char)) one = ' '
     // Brackets keep `plain` from taking it for an edge.
     else one = plain(`(${char}(`).slice(1, -1)
@@ -41,7 +52,7 @@ export function plainPlaces(text: string, from: number, to: number): { plain: st
       made += one
       for (let i = 0; i < one.length; i++) places.push(at)
     }
-    at += char.length
+    at += gap || char.length
   }
   return { plain: made.replace(MIXED, mixed), places }
 }
