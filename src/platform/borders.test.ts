@@ -24,6 +24,8 @@ describe('a text is cut', () => {
     ['between letters of scripts without blanks', '北京 ok手机', ['北', '京', 'ok', '手', '机']],
     ['in Thai, its marks aside', 'กี่ab', ['กี่', 'ab']],
     ['in Japanese', 'ひらカー', ['ひ', 'ら', 'カ', 'ー']],
+    ['never before half a vowel of Thai and Lao', 'น้ำคำ ຄຳ', ['น้ำ', 'คำ', 'ຄຳ']],
+    ['never before the voice of narrow katakana', 'ｶﾞﾊﾟ', ['ｶﾞ', 'ﾊﾟ']],
     ['between words of Korean', '서울은 좋다', ['서울은', '좋다']],
     ['between emoji and never within', '👩🏽‍🚀🇩🇪x❤\ufe0f.', ['👩🏽‍🚀', '🇩🇪', 'x', '❤\ufe0f', '.']],
     ['never within a Persian word', 'می\u200cخواهم ab', ['می\u200cخواهم', 'ab']],
@@ -32,6 +34,20 @@ describe('a text is cut', () => {
     ['never within an Arabic word with its marks', 'كَتَبَ', ['كَتَبَ']],
   ])('%s', (_, text, stretches) => {
     expect(cut(text)).toEqual(stretches)
+  })
+
+  it('never within what readers take for one character', () => {
+    const segments = new Intl.Segmenter('en', { granularity: 'grapheme' })
+    const wrong: string[] = []
+    for (let code = 0xa0; code < 0x20000; code++) {
+      const char = String.fromCodePoint(code)
+      if (!/[\p{M}\p{Lm}\p{Sk}\u200c\u200d]|\p{Script=Thai}|\p{Script=Lao}|\p{Script=Myanmar}/u.test(char)) continue
+      for (const text of [`ก${char}`, `日${char}`]) {
+        const parts = mayEnd(text, 1) || mayBegin(text, 1)
+        if (parts && [...segments.segment(text)].length === 1) wrong.push(text)
+      }
+    }
+    expect(wrong).toEqual([])
   })
 
   it('at the same places however it is asked', () => {

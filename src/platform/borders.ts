@@ -30,7 +30,8 @@ const KINDS: readonly (readonly [RegExp, number])[] = [
   // Soft hyphens and joiners stand within words.
   [/[\p{L}\p{M}\p{N}]|\u00ad|\u200c|\u200d|\u2060/u, OF_WORD],
   [new RegExp(`(?=[\\p{L}\\p{M}\\p{Nl}])[${SCRIPTS.map((script) => `\\p{scx=${script}}`).join('')}]`, 'u'), ALONE],
-  [/\p{M}|\u200d|[\u{1f3fb}-\u{1f3ff}]|[\u{e0020}-\u{e007f}]/u, CLINGS],
+  // Half of the vowel AM of Thai and Lao, and the voice of narrow katakana, are letters to Unicode.
+  [/\p{M}|[\u0e33\u0eb3\uff9e\uff9f]|[\u200c\u200d]|[\u{1f3fb}-\u{1f3ff}]|[\u{e0020}-\u{e007f}]/u, CLINGS],
   [/\u200d/u, JOINS],
   [/\p{Nd}/u, DIGIT],
   [/[.,'\u2019\u066b\u066c]/u, WITHIN_NUMBER],
