@@ -79,3 +79,29 @@ it('nor is it one to plan behind each of the names that may come first', () => {
   expect(length).toBeGreaterThan(0)
   expect(length).toBeLessThan(290 / 4)
 })
+
+it('that many undeclared names have come is no reason to sort them, or to make a set of them, for each that comes', () => {
+  const grammar = compile({ type: 'object', additionalProperties: { type: 'boolean' } })
+  const looked = (members: number) => {
+    let names = 0
+    const { add } = Set.prototype
+    const { sort } = Array.prototype
+    vi.spyOn(Set.prototype, 'add').mockImplementation(function (this: Set<unknown>, value) {
+      names++
+      return add.call(this, value)
+    })
+    vi.spyOn(Array.prototype, 'sort').mockImplementation(function (this: unknown[], order) {
+      names += this.length
+      return sort.call(this, order)
+    })
+    const each = Array.from({ length: members }, (_, i) => [`name ${i}`, true])
+    try {
+      expect(grammar.accepts(JSON.stringify(Object.fromEntries(each)))).toBe(true)
+    } finally {
+      vi.restoreAllMocks()
+    }
+    return names
+  }
+  looked(100)
+  expect(looked(400)).toBeLessThan(3 * looked(200))
+})

@@ -174,7 +174,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   override get longest(): number {
     this.#most ??=
       this.class.leaving === ALL_PASS && this.class.room === Infinity
-        ? this.#state.longestAnyExtra(this.#similar.texts.length)
+        ? this.#state.longestAnyExtra(this.#similar.size)
         : Math.max(this.#state.admitsAnyExtra ? this.#state.longestExtra(0) : 0, this.#longestAlong())
     return this.#most
   }
@@ -217,12 +217,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     const owed = this.#owed().map((bytes) => codePointAt(bytes, this.#similar.depth))
     const others = this.#state.admitsAnyExtra ? samplesOf(this.#state.home.keys.text, low, high) : []
     // Where a key of the greatest length is taken, its last character leads nowhere, unlike the next one of its class.
-    const taken = new Set(this.#similar.texts.map((bytes) => codePointAt(bytes, this.#similar.depth)))
-    const free = others.map((codePoint) => {
-      let next = codePoint
-      while (taken.has(next)) next++
-      return next
-    })
+    const free = others.map((codePoint) => this.#similar.freeFrom(codePoint))
     return [...owed, ...others, ...free].filter((codePoint) => codePoint >= low && codePoint <= high)
   }
 

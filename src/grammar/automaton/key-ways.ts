@@ -37,14 +37,13 @@ function wayOf(state: MembersPlace, similar: SimilarKeys, bytes: Bytes): KeyWay 
 function freeWays(state: MembersPlace, from: number, similar: SimilarKeys): KeyWay[] {
   const { planned } = state
   const { keys, names, program } = state.home
-  const { texts, depth } = similar
-  const bytes = planned.find((each) => texts.includes(each))
-  const ways = bytes === undefined ? [] : [plannedWay(state, bytes, depth)]
+  const bytes = planned.find((each) => similar.has(each))
+  const ways = bytes === undefined ? [] : [plannedWay(state, bytes, similar.depth)]
   const fresh = (text: string) => !similar.goOnAs(keyBytes(text))
   const behind = (value: Value) => program.layout.inside(value.length)
   const text = similar.none
     ? names.nearest(from, behind)
-    : freshKeys(keys, { from, fresh, taken: texts.length, count: 1, behind })[0]
+    : freshKeys(keys, { from, fresh, taken: similar.size, count: 1, behind })[0]
   if (text === undefined) return ways
   let at = from
   for (const char of text) at = keys.text.next(at, char.codePointAt(0)!)

@@ -1,5 +1,10 @@
+import { belowText } from '../automata/ascending.js'
+import { encoded } from '../values/text-length.js'
 import type { Bytes } from './frame.js'
 import { codePointAt } from './key-bytes.js'
+
+/** No byte is greater. */
+const BEHIND_ALL = '\u0100'
 
 /** The taken keys that begin as the key being read does: a stretch of all taken keys, which are sorted. */
 export class SimilarKeys {
@@ -32,17 +37,38 @@ export class SimilarKeys {
     return this.#from === this.#to
   }
 
+  get size(): number {
+    return this.#to - this.#from
+  }
+
   get texts(): readonly Bytes[] {
     return this.#taken.slice(this.#from, this.#to)
+  }
+
+  has(bytes: Bytes): boolean {
+    const at = belowText(this.#taken, bytes, this.#from, this.#to)
+    return at < this.#to && this.#taken[at] === bytes
   }
 
   /** Those that go on with these bytes. */
   narrowed(bytes: Bytes): SimilarKeys {
     const taken = this.#taken
-    let [from, to] = [this.#from, this.#to]
-    while (from < to && !taken[from]!.startsWith(bytes, this.depth)) from++
-    while (to > from && !taken[to - 1]!.startsWith(bytes, this.depth)) to--
+    const begun = this.#with(bytes)
+    const from = belowText(taken, begun, this.#from, this.#to)
+    const to = belowText(taken, begun + BEHIND_ALL, from, this.#to)
     return from === to ? SimilarKeys.NONE : new SimilarKeys(taken, from, to, this.depth + bytes.length)
+  }
+
+  /** The first code point beyond ASCII, from this one on, that none of them goes on with. */
+  freeFrom(codePoint: number): number {
+    let free = codePoint
+    const begun = this.#with(encoded(codePoint))
+    for (let at = belowText(this.#taken, begun, this.#from, this.#to); at < this.#to; at++) {
+      const next = codePointAt(this.#taken[at]!, this.depth)
+      if (next > free) break
+      if (next === free) free++
+    }
+    return free
   }
 
   /** Whether one of them goes on with a character of this stretch. */
@@ -55,12 +81,16 @@ export class SimilarKeys {
 
   /** Whether one of them goes on with exactly these bytes to its end. */
   goOnAs(bytes: Bytes): boolean {
-    for (let i = this.#from; i < this.#to; i++) if (this.#taken[i]!.slice(this.depth) === bytes) return true
-    return false
+    return this.has(this.#with(bytes))
   }
 
   /** The one that is exactly what has been read: only its closing quote is left. */
   get same(): Bytes | undefined {
-    return this.texts.find((bytes) => bytes.length === this.depth + 1)
+    const whole = this.#with('"')
+    return this.has(whole) ? whole : undefined
+  }
+
+  #with(rest: Bytes): Bytes {
+    return this.none ? rest : this.#taken[this.#from]!.slice(0, this.depth) + rest
   }
 }

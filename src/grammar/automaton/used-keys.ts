@@ -1,4 +1,5 @@
 import { getOrMake } from '../../platform/index.js'
+import { withText } from '../automata/ascending.js'
 import { Kept } from '../kept.js'
 import { keyBytes } from './key-bytes.js'
 
@@ -10,6 +11,7 @@ const KEPT = 500
 /** The keys that an object has used beyond its declared ones; grown by one at a time, shared between states. */
 export class UsedKeys {
   readonly id = ++made
+  /** Sorted. */
   readonly keys: readonly string[]
   /** The spellings that may not come again, declared ones included, sorted. */
   readonly taken: readonly string[]
@@ -27,10 +29,10 @@ export class UsedKeys {
 
   with(key: string): UsedKeys {
     const name = `${this.id},${key}`
-    return getOrMake(this.#known, name, () => {
-      const bytes = keyBytes(key)
-      const taken = this.taken.includes(bytes) ? this.taken : [...this.taken, bytes].sort()
-      return new UsedKeys([...this.keys, key], taken, this.#known)
-    })
+    return getOrMake(
+      this.#known,
+      name,
+      () => new UsedKeys(withText(this.keys, key), withText(this.taken, keyBytes(key)), this.#known),
+    )
   }
 }

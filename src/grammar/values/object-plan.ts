@@ -1,4 +1,5 @@
 import { getOrMake } from '../../platform/index.js'
+import { hasText, withText } from '../automata/ascending.js'
 import type { Fuel } from '../fuel.js'
 import { freshKeys } from './fresh-keys.js'
 import { encodedLength } from './text-length.js'
@@ -8,7 +9,7 @@ import type { KeyAutomaton, ObjectShape, Value } from './value.js'
 export interface ObjectPlace {
   readonly index: number
   readonly count: number
-  /** Keys used beyond the declared ones. */
+  /** Keys used beyond the declared ones, sorted. */
   readonly used: readonly string[]
   /** A bit per required key that is not declared and has not come yet. */
   readonly pending: number
@@ -79,14 +80,13 @@ function requiredFrom(shape: ObjectShape, index: number): readonly number[] {
 function planSought(shape: ObjectShape, behind: ObjectShape, place: ObjectPlace, fuel?: Fuel): ObjectPlan {
   const { layout } = shape
   const { open, comma } = layout.weights
-  const taken = new Set([...shape.properties.map((property) => property.key), ...place.used])
   const keys = shape.keys.now()
   let best = IMPOSSIBLE
-  for (const key of freshKeys(keys, wantedOf(shape, keys, taken, 1), fuel)) {
+  for (const key of freshKeys(keys, wantedOf(shape, keys, place.used, 1), fuel)) {
     const own = keyCost(shape, key) + layout.inside(keyValue(keys, key)!.length) + (place.count > 0 ? comma : open)
     // Which key it was is not known at once, where another is sought: it may be the one that hurts most.
     const worst = behind.behind === undefined ? key : unusedKey(behind, place.used)
-    const used = worst === undefined ? place.used : [...place.used, worst]
+    const used = worst === undefined ? place.used : withText(place.used, worst)
     const after = { ...place, count: place.count + 1, used }
     const length = own + planObject(behind, after, behind.min, fuel).length
     if (length < best.length) best = { length, next: key }
@@ -97,14 +97,19 @@ function planSought(shape: ObjectShape, behind: ObjectShape, place: ObjectPlace,
 /** The cheapest key beyond the declared ones that has not come yet. */
 export function unusedKey(shape: ObjectShape, used: readonly string[]): string | undefined {
   const keys = shape.keys.now()
-  const taken = new Set([...shape.properties.map((property) => property.key), ...shape.pending, ...used])
-  return freshKeys(keys, wantedOf(shape, keys, taken, 1))[0]
+  return freshKeys(keys, wantedOf(shape, keys, used, 1))[0]
 }
 
-function wantedOf({ layout }: ObjectShape, keys: KeyAutomaton, taken: ReadonlySet<string>, count: number) {
-  const fresh = (key: string) => !taken.has(key)
+const namesOf = new WeakMap<ObjectShape, ReadonlySet<string>>()
+
+/** What has come is one list for all that is asked of it: a set of it, for each key, would make many keys quadratic. */
+function wantedOf(shape: ObjectShape, keys: KeyAutomaton, used: readonly string[], count: number) {
+  const { properties, pending, layout } = shape
+  const names = getOrMake(namesOf, shape, () => new Set([...properties.map(({ key }) => key), ...pending]))
+  const came = pending.filter((key) => hasText(used, key)).length
+  const fresh = (key: string) => !names.has(key) && !hasText(used, key)
   const behind = (value: Value) => layout.inside(value.length)
-  return { from: keys.text.start, fresh, taken: taken.size, count, behind }
+  return { from: keys.text.start, fresh, taken: names.size + used.length - came, count, behind }
 }
 
 /** How many members may be demanded without their names. */
@@ -134,9 +139,8 @@ function cheapest(shape: ObjectShape, place: ObjectPlace, count: number, fuel?: 
     const { head, value, required } = shape.properties[i]!
     if (!required && value.possible) members.push({ member: i, cost: head + shape.layout.inside(value.length) })
   }
-  const taken = new Set([...shape.properties.map((property) => property.key), ...shape.pending, ...place.used])
   const keys = shape.keys.now()
-  for (const key of freshKeys(keys, wantedOf(shape, keys, taken, count), fuel)) {
+  for (const key of freshKeys(keys, wantedOf(shape, keys, place.used, count), fuel)) {
     members.push({ member: key, cost: keyCost(shape, key) + shape.layout.inside(keyValue(keys, key)!.length) })
   }
   members.sort((a, b) => a.cost - b.cost)
