@@ -110,7 +110,8 @@ export class Grammar implements OutputGrammar {
 /** Judges whole documents by the schema, and counts with the grammar whose schema it has read: see `judge.ts`. */
 export interface SchemaJudge {
   readonly bytes: number
-  of(value: unknown): boolean | undefined
+  /** With a pause after so much work. */
+  inSlices(value: unknown): Slices<boolean | undefined>
 }
 
 /** One for each grammar, as clients ask for the same again and again. */

@@ -1,8 +1,10 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { describe, expect, it } from 'vitest'
-import { judge } from './judge.js'
+import { describe, expect, it, vi } from 'vitest'
+import { Fuel } from './fuel.js'
+import { documentCheck, judge } from './judge.js'
 import { SAMPLES } from './samples.test-helper.js'
+import { QUESTIONS_AT_ONCE } from './schema/evaluate.js'
 import { compile } from './structured.js'
 import { randomDocument, randomness, smallWords, vocabularyOf } from './testing.test-helper.js'
 
@@ -81,6 +83,41 @@ describe('a value by itself', () => {
     for (let i = 0; i < 60; i++) deep = { child: deep, kind: 'c' }
     expect(judge({ anyOf: [...kinds, { type: 'null' }] }, deep)).toBe(true)
     expect(judge({ anyOf: [...kinds, { type: 'string' }] }, deep)).toBe(false)
+  })
+})
+
+describe('a large value', () => {
+  const alike = (kinds: number) =>
+    Array.from({ length: kinds }, (_, i) => ({ properties: { kind: { const: `k${i}` } } }))
+  const row = { kind: 'k19', list: ['a', 5, 'b'] }
+  const items: Readonly<Record<string, object>> = {
+    'one of many kinds': { anyOf: alike(20), required: ['kind'] },
+    'exactly one of many kinds': { oneOf: [...alike(20), { required: ['other'] }], required: ['kind'] },
+    'what refers back to itself': { properties: { list: { items: { anyOf: [{ $ref: '#/$defs/a' }, { const: 5 }] } } } },
+    'what nothing looked at': { anyOf: alike(20), unevaluatedProperties: { type: 'array' } },
+  }
+
+  it.each(Object.entries(items))('is judged as ajv judges it, with pauses: %s', (_, one) => {
+    const schema = { type: 'array', items: { type: 'object', ...one }, $defs: CIRCLE.$defs }
+    // It overflows the stack where a schema refers back to itself.
+    const validate = ajv.compile({ ...schema, $defs: { a: { type: 'string' } } })
+    const check = documentCheck(schema, compile(true), true)
+    const spent = vi.spyOn(Fuel.prototype, 'spend')
+    for (const last of [row, { kind: 5, list: [null] }]) {
+      const value = [...Array.from({ length: 1500 }, () => structuredClone(row)), last]
+      spent.mockClear()
+      let [pauses, asked, most] = [0, 0, 0]
+      const work = check.faultInSlices(JSON.stringify(value))
+      let next = work.next()
+      for (; !next.done; next = work.next(), pauses++) {
+        most = Math.max(most, spent.mock.calls.length - asked)
+        asked = spent.mock.calls.length
+      }
+      expect(next.value === undefined).toBe(validate(value))
+      expect(pauses).toBeGreaterThan(0)
+      expect(most).toBeLessThan(3 * QUESTIONS_AT_ONCE)
+    }
+    spent.mockRestore()
   })
 })
 

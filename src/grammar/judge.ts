@@ -4,7 +4,7 @@ import { Fuel } from './fuel.js'
 import { type Grammar, type SchemaJudge, schemaJudges } from './grammar.js'
 import { Context, type Formats } from './schema/context.js'
 import { Document } from './schema/document.js'
-import { satisfies } from './schema/evaluate.js'
+import { satisfiesInSlices } from './schema/evaluate.js'
 import type { Atom } from './schema/part.js'
 import { Quotes } from './schema/quotes.js'
 import { SchemaError } from './schema-error.js'
@@ -20,7 +20,7 @@ const SITE_BYTES = 800
  * admits one alone. Undefined for one that is too deep or too costly to be looked at.
  */
 export function judge(schema: unknown, value: unknown, formats?: Formats, quote?: QuoteSource): boolean | undefined {
-  return judgeOf(schema, formats, quote).of(value)
+  return atOnce(judgeOf(schema, formats, quote).inSlices(value))
 }
 
 /** Reads each part of a schema when the first value comes to it. */
@@ -31,15 +31,17 @@ function judgeOf(schema: unknown, formats?: Formats, quote?: QuoteSource): Schem
     get bytes() {
       return SITE_BYTES * (read?.context.document.sites ?? 0)
     },
-    of(value: unknown): boolean | undefined {
+    *inSlices(value: unknown): Slices<boolean | undefined> {
       const fuel = new Fuel(STEPS)
       try {
         if (read === undefined) {
           const context = new Context(new Document(schema), fuel, COMPACT, undefined, formats, quotes)
           read = { context, root: context.atom(context.document.root) }
         }
-        read.context.fuel = fuel
-        if (!satisfies(read.context, read.root, value)) return false
+        const { context, root } = read
+        // Others may have looked at values of theirs meanwhile.
+        const good = yield* satisfiesInSlices(context, root, value, () => (context.fuel = fuel))
+        if (!good) return false
         return !quotes?.all || isQuoted(value, quotes, spelledOut(schema), fuel)
       } catch (error) {
         // What broke off half-way is read anew.
@@ -124,7 +126,7 @@ export function documentCheck(
     if (!strict) return undefined
     const its = getOrMake(schemaJudges, grammar, () => judgeOf(schema, formats, quote))
     // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
-    const good = its.of(value) ?? (yield* grammar.acceptsInSlices(text))
+    const good = (yield* its.inSlices(value)) ?? (yield* grammar.acceptsInSlices(text))
     return good ? undefined : 'it does not satisfy the schema'
   })
 }

@@ -1,4 +1,4 @@
-import { getOrMake } from '../../platform/index.js'
+import { getOrMake, type Slices } from '../../platform/index.js'
 import type { Keyworded } from '../keywords/keyword.js'
 import { readingsOf } from '../keywords/reading.js'
 import { type Context, refusal } from './context.js'
@@ -12,9 +12,28 @@ import { kindBit } from './shallow.js'
  */
 const DEEPEST = 200
 
+/** So many questions are asked from one pause to the next: a few milliseconds. */
+export const QUESTIONS_AT_ONCE = 2000
+
+/** Raised where it is time to pause: whoever goes on begins anew, and is told at once what was answered before. */
+const PAUSE = new Error('time to pause')
+
 /** Whether a given value satisfies a subschema: what is left of `enum` under the keywords beside it. */
 export function satisfies(context: Context, atom: Atom, value: unknown): boolean {
   return new Evaluation(context).test(atom, value)
+}
+
+/** The same, with a pause after so much work; `began` is called before each part of it. */
+export function* satisfiesInSlices(context: Context, atom: Atom, value: unknown, began: () => void): Slices<boolean> {
+  const evaluation = new Evaluation(context)
+  for (let most = QUESTIONS_AT_ONCE; ; yield) {
+    began()
+    const { answered } = evaluation
+    const answer = evaluation.tryFor(most, atom, value)
+    if (answer !== undefined) return answer
+    // Not all answers are kept: of those that are not, more are needed at once.
+    if (evaluation.answered - answered < most / 2) most *= 2
+  }
 }
 
 /**
@@ -30,6 +49,9 @@ class Evaluation {
   #depth = 0
   /** The outermost question, of those still open, that an answer since has rested on. */
   #restsOn = Infinity
+  /** Answers that are kept. */
+  answered = 0
+  #left = Infinity
 
   constructor(context: Context) {
     this.#context = context
@@ -37,6 +59,20 @@ class Evaluation {
 
   test(atom: Atom, value: unknown): boolean {
     return this.#holds(atom.site, value) !== atom.negated
+  }
+
+  /** Undefined: it takes more questions. */
+  tryFor(most: number, atom: Atom, value: unknown): boolean | undefined {
+    this.#left = most
+    this.#depth = 0
+    this.#restsOn = Infinity
+    this.#open.clear()
+    try {
+      return this.test(atom, value)
+    } catch (error) {
+      if (error !== PAUSE) throw error
+      return undefined
+    }
   }
 
   #holds(site: Site, value: unknown): boolean {
@@ -50,14 +86,17 @@ class Evaluation {
       return false
     }
     if (this.#depth === DEEPEST) throw refusal(site, '', 'a value is nested too deeply to be looked at.')
+    if (this.#left-- === 0) throw PAUSE
     const depth = this.#depth++
     open.set(site, depth)
     const answer = this.#keeps(site, site.schema, value)
+    this.#context.fuel.spend(5)
     open.delete(site)
     this.#depth = depth
     // An answer that rests on a question that is still open may be another one for who asks elsewhere.
     if (this.#restsOn >= depth) {
       this.#restsOn = Infinity
+      this.answered++
       getOrMake(this.#known, value, () => new Map()).set(site, answer)
     }
     return answer
@@ -65,7 +104,6 @@ class Evaluation {
 
   #keeps(site: Site, schema: Keyworded, value: unknown): boolean {
     const context = this.#context
-    context.fuel.spend(5)
     const at = { context, site, schema, test: (atom: Atom, part: unknown) => this.test(atom, part) }
     const kind = kindBit(value)
     for (const { keyword, claim } of readingsOf(context, site, schema)) {
