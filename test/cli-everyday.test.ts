@@ -147,6 +147,8 @@ describe('the configuration file', () => {
 
   it.each([
     [{ serve: { prot: 1 } }, /serve\.prot is not an option/],
+    // With the mark that editors on Windows put before it.
+    ['\ufeff{ "serve": { "prot": 1 } }', /serve\.prot is not an option/],
     [{ serve: { port: 70000 } }, /serve\.port: It must be a whole number/],
     [{ serve: { port: [1, 2] } }, /serve\.port takes one value/],
     [{ serve: { device: 'tpu' } }, /serve\.device: It must be one of auto, webgpu, cpu/],

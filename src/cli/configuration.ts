@@ -26,7 +26,7 @@ export function withConfiguration(root: Command): void {
 function read(file: string): { contents: Buffer; value: Record<string, unknown> } {
   try {
     const contents = readFileSync(file)
-    const value: unknown = JSON.parse(contents.toString('utf8'))
+    const value: unknown = JSON.parse(new TextDecoder().decode(contents))
     if (isObject(value)) return { contents, value }
   } catch (error) {
     throw new Fault(`${file} cannot be read: ${(error as Error).message}`)

@@ -16,7 +16,7 @@ function fileOf(text: string): string {
 
 describe('the keys of a server', () => {
   it('come from the command line, a file and the environment, together', () => {
-    const keyFile = fileOf('# comment\nin-file\r\n\n')
+    const keyFile = fileOf('\ufeff# comment\nin-file\r\n\n')
     const env = { LOCAL_V1_KEY: 'one', LOCAL_V1_KEYS: 'two, three\nfour' }
     expect(serveKeys({ key: ['said'], keyFile }, env)).toEqual(['said', 'in-file', 'one', 'two', 'three', 'four'])
     expect(serveKeys({}, {})).toEqual([])

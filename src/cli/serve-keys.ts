@@ -27,7 +27,8 @@ export function serveKeys({ key = [], keyFile }: KeyOptions, env = process.env):
 function linesOf(file: string): string[] {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    // Without the byte order mark that editors on Windows put before a text.
+    text = new TextDecoder().decode(readFileSync(file))
     // Windows has no such bits.
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
       note(`--key-file ${file} can be read by other users of this machine: chmod 600 it.`)
