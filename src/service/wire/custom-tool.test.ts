@@ -23,7 +23,9 @@ describe('what a call says', () => {
         let reported = ''
         for (let at = 0, i = 0; at < written.length; i++) {
           const end = at + cuts[i % cuts.length]!
-          reported += input.push(written.slice(at, end))
+          const piece = input.push(written.slice(at, end))
+          expect(piece).not.toMatch(/\p{Surrogate}/u)
+          reported += piece
           at = end
         }
         const whole = letters.map(({ text }) => text).join('')

@@ -254,8 +254,8 @@ export const customNames = (tools: readonly ToolSpec[]): ReadonlySet<string> =>
 export const argumentsOf = (input: string): string => JSON.stringify({ input })
 
 const SHORT: ReadonlyMap<string, string> = new Map(Object.entries({ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }))
-/** An escape that is not whole yet. */
-const CUT = /\\(?:u[0-9a-fA-F]{0,3})?$/
+/** An escape that is not whole yet, and the first half of a letter of two: Python would keep them apart. */
+const CUT = /(?:\\ud[89ab][\da-f]{2})?\\(?:u[\da-f]{0,3})?$|(?:\\ud[89ab][\da-f]{2}|[\ud800-\udbff])$/i
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/gs
 
 /** Reads what a call says out of its arguments, `{"input":"..."}`, while they are written. */
