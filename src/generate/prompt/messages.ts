@@ -199,10 +199,10 @@ export function asUserTurn(result: string): TemplateMessage {
 
 /** Results that do not stand right behind the calls of a turn, which other turns have come between. */
 export function lateAsUserTurns(messages: readonly TemplateMessage[]): readonly TemplateMessage[] {
-  let called: readonly string[] = []
+  let called: ReadonlySet<string> = new Set()
   return messages.map((message) => {
-    if (message.role !== 'tool') called = message.tool_calls?.map(({ id }) => id) ?? []
-    else if (!called.includes(message.tool_call_id ?? '')) {
+    if (message.role !== 'tool') called = new Set(message.tool_calls?.map(({ id }) => id))
+    else if (!called.has(message.tool_call_id ?? '')) {
       return asUserTurn(message.name === undefined ? message.content : `${message.name}:\n${message.content}`)
     }
     return message

@@ -1,4 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
+import { lateAsUserTurns } from './messages.js'
+import { oneCallATurn } from './repairs.js'
 import { JinjaTemplate } from './template.js'
 
 const user = (content: string) => ({ role: 'user', content })
@@ -64,6 +66,31 @@ describe('a conversation that a template refuses', () => {
     expect(written(ONE_CALL, [user('a'), calls('1', '2'), result('1'), result('2'), user('b')])).toBe(
       '<user>a<assistant>[do_1]<tool>result 1<assistant>[do_2]<tool>result 2<user>b',
     )
+  })
+
+  it('has a thousand calls and results, each looked up and not compared with all', () => {
+    const ids = Array.from({ length: 1000 }, (_, i) => `c${i}`)
+    let asked = 0
+    const results = ids.toReversed().map((id) => ({
+      ...result(id),
+      get tool_call_id() {
+        asked++
+        return id
+      },
+    }))
+    const turns = oneCallATurn([user('a'), calls(...ids), ...results, result('of nobody'), user('b')])
+    const pairs = ids.flatMap((id) => [`do_${id}`, `result ${id}`])
+    expect(turns.map((turn) => turn.tool_calls?.[0]?.function.name ?? turn.content)).toEqual([
+      'a',
+      ...pairs,
+      'result of nobody',
+      'b',
+    ])
+    expect(asked).toBe(ids.length)
+    const compared = vi.spyOn(Array.prototype, 'includes')
+    lateAsUserTurns([calls(...ids), ...results])
+    expect(compared).not.toHaveBeenCalled()
+    compared.mockRestore()
   })
 
   it('has an answer between a result and what the user says then, where both are the user’s turn', () => {

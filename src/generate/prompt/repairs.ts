@@ -81,14 +81,16 @@ export function oneCallATurn(messages: Messages): Messages {
       out.push(message)
       continue
     }
-    const results: TemplateMessage[] = []
-    while (messages[i]?.role === 'tool') results.push(messages[i++]!)
+    // Looked up by their calls: of thousands each would be compared with all.
+    const results = new Map<string | undefined, TemplateMessage[]>(calls.map(({ id }) => [id, []]))
+    const others: TemplateMessage[] = []
+    for (; messages[i]?.role === 'tool'; i++) (results.get(messages[i]!.tool_call_id) ?? others).push(messages[i]!)
     for (const [at, call] of calls.entries()) {
       const { reasoning: _, reasoning_content: __, ...bare } = message
       out.push({ ...(at === 0 ? message : { ...bare, content: '' }), tool_calls: [call] })
-      out.push(...results.filter((result) => result.tool_call_id === call.id))
+      for (const result of results.get(call.id)!) out.push(result)
     }
-    out.push(...results.filter((result) => !calls.some((call) => call.id === result.tool_call_id)))
+    for (const result of others) out.push(result)
   }
   return out
 }
