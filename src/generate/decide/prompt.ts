@@ -99,7 +99,7 @@ export class DecidePrompt {
     // Where a token of an option reaches back over the border, the border is where none does.
     const border = options.reduce((length, tokens) => commonLength(plain, tokens, length), plain.length)
     const ends = hasBeginnings(question) ? [...this.#text.ends].slice(0, MOST_ENDS) : []
-    const trie = new OptionTrie(
+    const trie = yield* OptionTrie.inSlices(
       options.map((tokens) => tokens.slice(border)),
       ends,
     )

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { logSum, OptionTrie, sharesOf } from './trie.js'
 
 const ENDS = [90, 91]
@@ -84,6 +84,25 @@ describe('options that share their beginnings', () => {
       { path: [1, 2, 5], from: 2, stops: [2, 3] },
       { path: [7], from: 0, stops: [1] },
     ])
+  })
+
+  it('are put together with pauses where they are long, to the same', () => {
+    const long = [0, 1, 2].map((option) => Array.from({ length: 20_000 }, (_, i) => (i < 9000 ? i : i + option)))
+    const made = vi.spyOn(Map.prototype, 'set')
+    let [most, before] = [0, 0]
+    const work = OptionTrie.inSlices(long, ENDS)
+    let next = work.next()
+    for (; ; next = work.next()) {
+      most = Math.max(most, made.mock.calls.length - before)
+      before = made.mock.calls.length
+      if (next.done) break
+    }
+    made.mockRestore()
+    expect(before).toBe(9000 + 3 * 11_000)
+    expect(most).toBeLessThan(before / 10)
+    const whole = new OptionTrie(long, ENDS)
+    expect(next.value?.tokens).toBe(whole.tokens)
+    expect(next.value?.walks()).toEqual(whole.walks())
   })
 
   it('ask nothing where there is nothing to tell apart', () => {

@@ -1,4 +1,4 @@
-import { exp, getOrMake, log } from '../../platform/index.js'
+import { atOnce, exp, getOrMake, log, type Slices } from '../../platform/index.js'
 
 /** The options of a question as tokens: what they share is scored once. */
 
@@ -52,6 +52,9 @@ export class Walk {
   }
 }
 
+/** Tokens between two pauses. */
+const SLICE = 2000
+
 export class OptionTrie {
   readonly #root: Node = leaf(undefined, Number.NaN)
   readonly #ends: readonly number[]
@@ -64,15 +67,31 @@ export class OptionTrie {
    */
   constructor(options: readonly (readonly number[])[], ends: readonly number[]) {
     this.#ends = ends
-    options.forEach((tokens, option) => {
+    atOnce(this.#add(options))
+  }
+
+  /** The same with pauses: options may be many, and as long as a model reads. */
+  static *inSlices(options: readonly (readonly number[])[], ends: readonly number[]): Slices<OptionTrie> {
+    const trie = new OptionTrie([], ends)
+    yield* trie.#add(options)
+    return trie
+  }
+
+  *#add(options: readonly (readonly number[])[]): Slices<void> {
+    let added = 0
+    for (const [option, tokens] of options.entries()) {
       let node = this.#root
       for (const token of tokens) {
+        if (++added % SLICE === 0) yield
         const above = node
-        node = getOrMake(above.children, token, () => leaf(above, token))
+        node = getOrMake(above.children, token, () => {
+          // Without ends nothing is to be scored behind the last.
+          if (this.#ends.length > 0 || (above !== this.#root && above.children.size === 0)) this.tokens++
+          return leaf(above, token)
+        })
       }
       node.ends.push(option)
-    })
-    this.tokens = this.walks().reduce((sum, { path, from }) => sum + path.length - from, 0)
+    }
   }
 
   /** Log probability of each option, once all candidates have been scored. */
@@ -109,13 +128,21 @@ export class OptionTrie {
     const parting = new Set<Node>()
     const open: [Node, number][] = [[this.#root, 0]]
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
-      const [node, from] = at
+      let [node, from] = at
+      for (let only = this.#only(node); only !== undefined; only = this.#only(node)) node = only
       const below = [...node.children.values()].filter((child) => this.#isOpen(child))
       if (below.length > 1) parting.add(node)
       if (below.length === 0 && node.depth > from) found.push(new Walk(node, from, parting, this.#ends))
       for (let i = below.length - 1; i >= 0; i--) open.push([below[i]!, i === 0 ? from : node.depth])
     }
     return found
+  }
+
+  /** What alone is open below: most tokens of a long option. */
+  #only({ children }: Node): Node | undefined {
+    if (children.size !== 1) return undefined
+    const [only] = children.values()
+    return this.#isOpen(only!) ? only : undefined
   }
 
   /** Where nothing goes on an option ends. */
