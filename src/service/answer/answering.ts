@@ -16,7 +16,7 @@ import type { AnswerChoice, CallSpec, ModelRequest, ReplyHead, StreamReply, Whol
 import { checkCapable, withoutHints } from './capable.js'
 import { findModel, knownModel } from './loader.js'
 import { Run } from './run.js'
-import { type Exchange, jsonResponse, noticeHeaders, type RouteResponse, type Service } from './service.js'
+import { type Exchange, jsonResponse, nextOf, noticeHeaders, type RouteResponse, type Service } from './service.js'
 
 /** A request that has been read, and the response of one that goes on without its client. */
 export interface RunRequest extends ModelRequest {
@@ -110,7 +110,7 @@ async function responseTo(
     const sign = reply.headers ? undefined : SSE_SIGN
     const begin = sign && (await atMost(sign.ms, first)) === 'late' ? sign.text : ''
     if (begin === '') await first
-    const events = new ReplyEvents(run, first, reply, head)
+    const events = new ReplyEvents(run, first, reply, head, caller)
     return {
       status: 200,
       body: paced(events, patience(service), sign, begin),
@@ -242,28 +242,38 @@ async function collected(
   return jsonResponse(whole, headers)
 }
 
+interface Told {
+  readonly pieces: Generator<string, void, void>
+  readonly over: () => void
+}
+
 /** A streamed answer, part by part, up to its last word or an error. */
 export class ReplyEvents implements PacedSource {
   readonly #run: Run
   readonly #reply: StreamReply
   readonly #head: ReplyHead
+  readonly #caller: string
   #first: Promise<Part> | undefined
   /** What is sent before anything else. */
   #opening = ''
   #deliver: Parameters<PacedSource['ask']>[0] = () => {}
+  /** What is still to be sent of what was told, and how that goes on. */
+  #more: Told | undefined
 
   /** `first`: the first part, which the run has been asked for. */
-  constructor(run: Run, first: Promise<Part>, reply: StreamReply, head: ReplyHead) {
+  constructor(run: Run, first: Promise<Part>, reply: StreamReply, head: ReplyHead, caller: string) {
     this.#run = run
     this.#first = first
     this.#reply = reply
     this.#head = head
+    this.#caller = caller
     // Nobody may ever read, and so hear of it.
     first.catch(() => undefined)
   }
 
   ask(deliver: Parameters<PacedSource['ask']>[0]): void {
     this.#deliver = deliver
+    if (this.#more) return void this.#sayMore(this.#more)
     const first = this.#first
     this.#first = undefined
     if (first === undefined) this.#run.ask(this.#onPart, this.#failed)
@@ -310,7 +320,16 @@ export class ReplyEvents implements PacedSource {
   #say(events: string, last: boolean, broken?: Broken): void {
     const opening = this.#opening
     this.#opening = ''
-    this.#deliver(opening + events, last, broken)
+    const pieces = broken ? undefined : this.#reply.more?.()
+    if (pieces) this.#more = { pieces, over: () => (last ? this.#deliver('', true) : this.ask(this.#deliver)) }
+    this.#deliver(opening + events, last && !pieces, broken)
+  }
+
+  async #sayMore({ pieces, over }: Told): Promise<void> {
+    const piece = await inTurns(nextOf(pieces), undefined, this.#caller)
+    if (piece !== undefined) return this.#deliver(piece, false)
+    this.#more = undefined
+    over()
   }
 }
 

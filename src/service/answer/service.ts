@@ -107,16 +107,23 @@ export class Json {
   /** Whole, where it is short; a long one as it is read, each piece in a turn of its own, this caller's. */
   sent(caller: string | undefined): string | ReadableStream<Uint8Array> {
     if (isSmall(this.#value)) return JSON.stringify(this.#value)
-    const pieces = spelled(this.#value)
-    return readableOf({
-      pull: () => inTurns(nextOf(pieces), undefined, caller),
-      cancel: () => void pieces.return(),
-    })
+    return streamOf(spelled(this.#value), caller)
   }
 }
 
+/** As a stream, each piece in a turn of its own. */
+export function streamOf(
+  pieces: Generator<string, void, void>,
+  caller: string | undefined,
+): ReadableStream<Uint8Array> {
+  return readableOf({
+    pull: () => inTurns(nextOf(pieces), undefined, caller),
+    cancel: () => void pieces.return(),
+  })
+}
+
 /** Also the first in a turn of its own: hundreds may be read at once. */
-function* nextOf(pieces: Generator<string, void, void>): Slices<string | undefined> {
+export function* nextOf(pieces: Generator<string, void, void>): Slices<string | undefined> {
   yield
   return pieces.next().value ?? undefined
 }

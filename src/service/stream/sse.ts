@@ -1,3 +1,4 @@
+import { isSmall, spelled } from '../../platform/index.js'
 import type { SignOfLife } from './paced.js'
 
 /** One event of an event stream. The data is JSON, which holds no line breaks of its own. */
@@ -5,6 +6,17 @@ export const sseEvent = (data: string): string => `data: ${data}\n\n`
 
 /** The same under a name, by which listeners choose. */
 export const sseEventOf = (name: string, data: string): string => `event: ${name}\n${sseEvent(data)}`
+
+/** The same in pieces, each made when it is asked for: one event may have all of a long answer, with what each token might have been. */
+export function* sseEventInPieces(name: string, value: object): Generator<string, void, void> {
+  if (isSmall(value)) {
+    yield sseEventOf(name, JSON.stringify(value))
+    return
+  }
+  yield `event: ${name}\ndata: `
+  yield* spelled(value)
+  yield '\n\n'
+}
 
 export const SSE_DONE = sseEvent('[DONE]')
 

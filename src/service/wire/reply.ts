@@ -163,6 +163,8 @@ export interface StreamReply {
   /** The last words of an answer that is whole; what must be safe before they go out is awaited. */
   end(): string | Promise<string>
   failed(error: V1Error): string | Promise<string>
+  /** What is sent behind the words that were just given, where it is too long to be made at once. */
+  more?(): Generator<string, void, void> | undefined
 }
 
 /** An answer that is sent once it is whole. */

@@ -1,9 +1,16 @@
 import { V1Error } from '../../../contract/index.js'
-import { type Exchange, jsonResponse, ownerOf, type RouteResponse, type Service } from '../../answer/service.js'
+import {
+  type Exchange,
+  jsonResponse,
+  ownerOf,
+  type RouteResponse,
+  type Service,
+  streamOf,
+} from '../../answer/service.js'
 import { SSE_DONE, SSE_HEADERS } from '../../stream/sse.js'
 import { itemSize, LONGEST, runningOf, turnsBefore, whyNotKept } from './conversation.js'
 import type { KeptResponse } from './store/store.js'
-import { framed } from './wire/reply.js'
+import { framedInPieces } from './wire/reply.js'
 import type { ResponseResource, StoredItem } from './wire/resource.js'
 
 export async function retrieveResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
@@ -13,7 +20,11 @@ export async function retrieveResponse(service: Service, exchange: Exchange): Pr
   const { response } = await keptOf(service, exchange, running)
   if (!streams) return jsonResponse(response)
   const after = wholeNumber(query, 'starting_after', -1, [0, Number.MAX_SAFE_INTEGER])
-  return { status: 200, body: running?.follow(after) ?? endOf(response, after), headers: SSE_HEADERS }
+  return {
+    status: 200,
+    body: running?.follow(after) ?? streamOf(endOf(response, after), exchange.caller.id),
+    headers: SSE_HEADERS,
+  }
 }
 
 export async function deleteResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
@@ -79,7 +90,7 @@ function brokenOff(kept: KeptResponse): KeptResponse {
 }
 
 /** Of one whose events are held no more: how it ended, with all of it, behind the beginning that clients wait for. */
-function endOf(response: ResponseResource, after: number): string {
+function* endOf(response: ResponseResource, after: number): Generator<string, void, void> {
   const begun = {
     ...response,
     status: 'in_progress',
@@ -91,7 +102,9 @@ function endOf(response: ResponseResource, after: number): string {
   const type = `response.${response.status === 'cancelled' ? 'failed' : response.status}`
   const created = { type: 'response.created', sequence_number: 0, response: begun }
   const ended = { type, sequence_number: Math.max(0, after) + 1, response }
-  return (after < 0 ? framed(created) : '') + framed(ended) + SSE_DONE
+  if (after < 0) yield* framedInPieces(created)
+  yield* framedInPieces(ended)
+  yield SSE_DONE
 }
 
 function unknown(service: Service, id: string): V1Error {

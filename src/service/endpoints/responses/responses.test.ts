@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { ChatCall } from '../../../contract/engine.js'
+import type { ChatCall, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import type { Script } from '../../../engines/scripted.js'
-import { errorOf, finish, jsonOf, MODEL, serviceOf, text, until } from '../../v1.test-helper.js'
+import { AT_ONCE } from '../../../platform/json.js'
+import { errorOf, finish, jsonOf, KEY, MODEL, posting, serviceOf, text, until } from '../../v1.test-helper.js'
 import { call, eventsOf, FIELDS, look, schema, service, settled } from './responses.test-helper.js'
 import { memoryResponses } from './store/shelved.js'
 import { judgesAreHere } from './wire/judges.test-helper.js'
+import type { MessageItem, OutputText, ResponseResource } from './wire/resource.js'
 
 describe('a response', () => {
   test('answers a text, with its instructions', async () => {
@@ -26,6 +28,40 @@ describe('a response', () => {
       { role: 'user', content: 'Hi' },
     ])
     expect(calls[0]!.sampling.temperature).toBe(0)
+  })
+
+  test('of many tokens is told in pieces where events have all that each might have been', async () => {
+    const logprob = { token: 'word ', logprob: -1, bytes: [...Buffer.from('word ')] }
+    const part = { ...text('word '), logprobs: [{ ...logprob, top: Array.from({ length: 9 }, () => logprob) }] } as Part
+    const script = [...Array.from({ length: 2000 }, () => part), finish()]
+    const { v1 } = serviceOf(script)
+    const include = ['message.output_text.logprobs']
+    const body = { input: 'Hi', stream: true, store: true, include, top_logprobs: 9 }
+    const pieces = async (path: string, init: RequestInit) => {
+      const headers = new Headers({ authorization: `Bearer ${KEY}` })
+      for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
+      const response = await v1.fetch(new Request(`http://device.test/v1${path}`, { ...init, headers }))
+      const found: string[] = []
+      const decoder = new TextDecoder()
+      for await (const piece of response.body!) found.push(decoder.decode(piece, { stream: true }))
+      return found
+    }
+    const told = await pieces('/responses', posting(body))
+    const events = eventsOf(told.join(''))
+    const { id, output } = events.at(-1)!.response as ResponseResource
+    const [content] = (output[0] as MessageItem).content as [OutputText]
+    expect(content.logprobs.length).toBe(2000)
+    const ends = ['output_text.done', 'content_part.done', 'output_item.done', 'completed'].map(
+      (end) => `response.${end}`,
+    )
+    expect(events.slice(-4).map(({ type }) => type)).toEqual(ends)
+    const [done, content_, item] = events.slice(-4)
+    expect([done!.logprobs, content_!.part, item!.item]).toEqual([content.logprobs, content, output[0]])
+    const long = JSON.stringify(content).length
+    expect(long).toBeGreaterThan(10 * AT_ONCE)
+    const again = await pieces(`/responses/${id}?stream=true`, {})
+    expect(eventsOf(again.join('')).at(-1)).toEqual({ ...events.at(-1), sequence_number: 1 })
+    for (const piece of [...told, ...again]) expect(piece.length).toBeLessThan(3 * AT_ONCE)
   })
 
   test('tells the model a result right behind its call, whatever was said before it came', async () => {

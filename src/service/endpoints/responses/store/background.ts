@@ -3,7 +3,7 @@ import { atMost, breathe } from '../../../../platform/index.js'
 import { MOST_GATHERED } from '../../../stream/paced.js'
 import { SSE_DONE, SSE_SIGN } from '../../../stream/sse.js'
 import type { ResponseEvent } from '../wire/progress.js'
-import { framed } from '../wire/reply.js'
+import { framedInPieces } from '../wire/reply.js'
 import type { KeptResponse, Owner } from './store.js'
 
 /** Events of those that are over: whoever lost a stream comes back for its rest. */
@@ -69,21 +69,28 @@ export class BackgroundResponse {
     const encoder = new TextEncoder()
     let next = after + 1
     let left = false
+    let pieces: Generator<string, void, void> | undefined
+    const isMore = () => pieces !== undefined || next < this.#events.length
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
           // Who comes late reads in pieces what there is: a hundred thousand events at once would hold everybody up.
-          if (next < this.#events.length) await breathe()
-          while (next >= this.#events.length && !this.over && !left) {
+          if (isMore()) await breathe()
+          while (!isMore() && !this.over && !left) {
             if ((await atMost(SSE_SIGN.ms, this.#next())) === 'ended') continue
             controller.enqueue(encoder.encode(SSE_SIGN.text))
             return
           }
           if (left) return
           let events = ''
-          while (next < this.#events.length && events.length < MOST_GATHERED) events += framed(this.#events[next++]!)
+          while (isMore() && events.length < MOST_GATHERED) {
+            pieces ??= framedInPieces(this.#events[next++]!)
+            const { done, value } = pieces.next()
+            if (done) pieces = undefined
+            else events += value
+          }
           if (events !== '') controller.enqueue(encoder.encode(events))
-          if (!this.over || next < this.#events.length) return
+          if (!this.over || isMore()) return
           controller.enqueue(encoder.encode(SSE_DONE))
           controller.close()
         },

@@ -1,5 +1,6 @@
 import type { Part, V1Error } from '../../../../contract/index.js'
-import { SSE_DONE, sseEventOf } from '../../../stream/sse.js'
+import { isSmall } from '../../../../platform/index.js'
+import { SSE_DONE, sseEventInPieces, sseEventOf } from '../../../stream/sse.js'
 import type { StreamReply, WholeReply } from '../../../wire/reply.js'
 import type { ResponseEvent, ResponseProgress } from './progress.js'
 import type { ResponseResource } from './resource.js'
@@ -7,7 +8,9 @@ import type { ResponseResource } from './resource.js'
 /** Makes sure of a response before its last word goes out. */
 export type KeepResponse = (response: ResponseResource) => Promise<void>
 
-export const framed = (event: ResponseEvent): string => sseEventOf(event.type, JSON.stringify(event))
+const framed = (event: ResponseEvent): string => sseEventOf(event.type, JSON.stringify(event))
+
+export const framedInPieces = (event: ResponseEvent) => sseEventInPieces(event.type, event)
 
 /** A response as its events. `progress` must tell them to `hear`. */
 export class ResponseEvents implements StreamReply {
@@ -15,6 +18,8 @@ export class ResponseEvents implements StreamReply {
   readonly #keep: KeepResponse
   #progress: ResponseProgress | undefined
   #events = ''
+  /** From the first large event on: those that are told in pieces. */
+  #long: (string | ResponseEvent)[] = []
 
   constructor(keep: KeepResponse) {
     this.#keep = keep
@@ -27,7 +32,8 @@ export class ResponseEvents implements StreamReply {
   }
 
   readonly hear = (event: ResponseEvent): void => {
-    this.#events += framed(event)
+    if (this.#long.length > 0 || !isSmall(event)) this.#long.push(event)
+    else this.#events += framed(event)
   }
 
   begin(): string {
@@ -42,20 +48,38 @@ export class ResponseEvents implements StreamReply {
 
   async end(): Promise<string> {
     this.#progress!.complete()
-    await this.#keep(this.#progress!.resource)
-    return this.#taken() + SSE_DONE
+    return this.#ended()
   }
 
   async failed(error: V1Error): Promise<string> {
     this.#progress!.fail(error)
+    return this.#ended()
+  }
+
+  more(): Generator<string, void, void> | undefined {
+    const long = this.#long
+    this.#long = []
+    return long.length > 0 ? inPieces(long) : undefined
+  }
+
+  async #ended(): Promise<string> {
     await this.#keep(this.#progress!.resource)
-    return this.#taken() + SSE_DONE
+    if (this.#long.length === 0) return this.#taken() + SSE_DONE
+    this.#long.push(SSE_DONE)
+    return this.#taken()
   }
 
   #taken(): string {
     const events = this.#events
     this.#events = ''
     return events
+  }
+}
+
+function* inPieces(events: readonly (string | ResponseEvent)[]): Generator<string, void, void> {
+  for (const event of events) {
+    if (typeof event === 'string') yield event
+    else yield* framedInPieces(event)
   }
 }
 
