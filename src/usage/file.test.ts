@@ -62,6 +62,27 @@ describe('a ledger in a file', () => {
     await second.close?.()
   })
 
+  it('that is long is read, and shortened, while others have their turns', async () => {
+    const path = newFile()
+    const lines = Array.from({ length: 5000 }, (_, i) => JSON.stringify(event({ requestId: `req_${i}` })))
+    const minutes = Array.from({ length: 3000 }, (_, i) => JSON.stringify(event({ time: 1_000_000 + i * 60 })))
+    writeFileSync(path, `${[...lines, ...minutes].join('\n')}\n`)
+    const read = readFileSync(path).length
+    const ledger = fileUsage(path, { maxLines: 7000 })
+    let [turns, open] = [0, true]
+    const opened = Promise.resolve(ledger.open!()).then(() => (open = false))
+    while (open) {
+      await new Promise(setImmediate)
+      turns++
+    }
+    await opened
+    // One for each few of its lines.
+    expect(turns).toBeGreaterThan(read / 2 ** 14)
+    expect(linesOf(path).length).toBe(3000)
+    expect(await requestsOf(ledger)).toBe(8000)
+    await ledger.close?.()
+  })
+
   it('passes over a torn last line, wherever it was torn, and goes on after it', async () => {
     const path = newFile()
     const ledger = fileUsage(path)

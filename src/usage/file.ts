@@ -1,3 +1,4 @@
+import { atOnce, inTurns, mapped, type Slices } from '../platform/index.js'
 import type { UsageEvent, UsageLedger, UsageRow } from './ledger.js'
 import { LineFile } from './line-file.js'
 import { Presence } from './presence.js'
@@ -71,13 +72,18 @@ class FileLedger {
     const presence = await Presence.at(system, path)
     try {
       const ledger = new FileLedger(system, path, presence)
-      ledger.#shorten(ledger.#follow(), maxLines)
+      // It may have a hundred thousand lines, and nobody but who waits for it shall be kept waiting.
+      await inTurns(ledger.#begin(maxLines), undefined)
       presence.settle()
       return ledger
     } catch (error) {
       presence.leave()
       throw error
     }
+  }
+
+  *#begin(maxLines: number): Slices<void> {
+    yield* this.#shorten(yield* this.#followInSlices(), maxLines)
   }
 
   record(event: UsageEvent): void {
@@ -150,10 +156,15 @@ class FileLedger {
     this.#table = new UsageTable()
   }
 
-  /** Takes in what was added, by this process and by others; gives back how many lines that were. */
-  #follow(): number {
+  /** Takes in what was added, by this process and by others. */
+  #follow(): void {
+    atOnce(this.#followInSlices())
+  }
+
+  /** The same; gives back how many lines that were. */
+  *#followInSlices(): Slices<number> {
     let count = 0
-    this.#lines.read((line, ended) => {
+    yield* this.#lines.readInSlices((line, ended) => {
       count++
       return takeLine(line, ended, this.#table)
     })
@@ -161,11 +172,11 @@ class FileLedger {
   }
 
   /** Half at least, so that it is worth its while, and not done at every start. */
-  #shorten(count: number, maxLines: number): void {
+  *#shorten(count: number, maxLines: number): Slices<void> {
     if (count <= maxLines || this.#table.size > count / 2 || !this.#presence.alone) return
     try {
-      const rows = this.#table.rows().map((row) => JSON.stringify(row))
-      this.#lines.replace(rows, () => this.#presence.alone)
+      const rows = yield* mapped(this.#table.rows(), (row) => JSON.stringify(row))
+      yield* this.#lines.replace(rows, () => this.#presence.alone)
     } catch (error) {
       // A folder that may not be written to, or a full disk: the long file serves as well.
       console.warn(`local-v1: ${this.#path} could not be shortened: ${messageOf(error)}`)

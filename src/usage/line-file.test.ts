@@ -3,6 +3,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { atOnce } from '../platform/index.js'
 import { LineFile } from './line-file.js'
 import type { FileSystem } from './system.js'
 
@@ -144,7 +145,7 @@ describe('lines that take the place of others', () => {
     writeFileSync(path, 'one\ntwo\ntorn')
     const file = new LineFile(system(), path)
     linesOf(file)
-    file.replace(FRESH, () => true)
+    atOnce(file.replace(FRESH, () => true))
     expect(file.replaced).toBe(false)
     expect(linesOf(file)).toEqual([])
     file.append('three')
@@ -168,7 +169,7 @@ describe('lines that take the place of others', () => {
     writeFileSync(path, 'one\ntwo\n')
     const file = new LineFile(system(), path)
     linesOf(file)
-    file.replace(FRESH, allowed)
+    atOnce(file.replace(FRESH, allowed))
     expect(readFileSync(path, 'utf8')).toBe(kept)
     expect(linesOf(file)).toEqual(ended(...kept.trimEnd().split('\n').slice(2)))
     expect(notes()).toEqual(['lines'])
@@ -184,7 +185,7 @@ describe('lines that take the place of others', () => {
     }
     const file = new LineFile(system({ fsyncSync }), path)
     linesOf(file)
-    file.replace(FRESH, () => steps.push('allowed') > 0)
+    atOnce(file.replace(FRESH, () => steps.push('allowed') > 0))
     expect(steps).toEqual(['whole: "sum\\né\\n"', 'allowed'])
   })
 
@@ -195,7 +196,7 @@ describe('lines that take the place of others', () => {
     const file = new LineFile(short, path)
     linesOf(file)
     most = 2
-    expect(() => file.replace(FRESH, () => true)).toThrow(`${path} is full.`)
+    expect(() => atOnce(file.replace(FRESH, () => true))).toThrow(`${path} is full.`)
     most = Number.POSITIVE_INFINITY
     file.append('two')
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
@@ -210,7 +211,7 @@ describe('lines that take the place of others', () => {
     }
     const file = new LineFile(system({ renameSync }), path)
     linesOf(file)
-    expect(() => file.replace(FRESH, () => true)).toThrow('EPERM')
+    expect(() => atOnce(file.replace(FRESH, () => true))).toThrow('EPERM')
     file.append('two')
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
     expect(notes()).toEqual(['lines'])

@@ -1,9 +1,11 @@
-import { joined } from '../platform/index.js'
+import { atOnce, joined, type Slices } from '../platform/index.js'
 import type { FileSystem } from './system.js'
 
 /** How much is read at once: a file may be larger than the longest string. */
-const PIECE = 2 ** 16
+const PIECE = 2 ** 13
 const LINE_END = 10
+/** Lines that are written at once. */
+const TOGETHER = 500
 
 /** A file of lines to which several processes add. A line is written in one call to the system. */
 export class LineFile {
@@ -31,6 +33,10 @@ export class LineFile {
 
   /** Reads the lines that came since the last time. A line without its end is read again unless `take` says it is whole. */
   read(take: (line: string, ended: boolean) => boolean): void {
+    atOnce(this.readInSlices(take))
+  }
+
+  *readInSlices(take: (line: string, ended: boolean) => boolean): Slices<void> {
     const piece = new Uint8Array(PIECE)
     let begun = new Uint8Array()
     for (;;) {
@@ -42,6 +48,7 @@ export class LineFile {
       this.#read += end
       begun = bytes.slice(end)
       this.#torn = begun.length > 0
+      if (length === PIECE) yield
     }
     this.#seen = this.#read + begun.length
     // Without its end it may be torn, or still on its way.
@@ -58,11 +65,11 @@ export class LineFile {
   }
 
   /** Puts these lines in place of all that was read: at once or, where that fails or is no longer allowed, not at all. */
-  replace(lines: readonly string[], allowed: () => boolean): void {
+  *replace(lines: readonly string[], allowed: () => boolean): Slices<void> {
     const fresh = `${this.#path}.new`
     const file = this.#fs.openSync(fresh, 'w')
     try {
-      this.#fill(file, lines)
+      yield* this.#fill(file, lines)
       // One who leaves no note may have added to it.
       if (!allowed() || this.#fs.fstatSync(this.#file).size !== this.#seen) return
       // Windows renames over no file that is open.
@@ -84,9 +91,13 @@ export class LineFile {
     this.#fs.closeSync(this.#file)
   }
 
-  #fill(file: number, lines: readonly string[]): void {
+  *#fill(file: number, lines: readonly string[]): Slices<void> {
     try {
-      for (const line of lines) this.#write(file, new TextEncoder().encode(`${line}\n`))
+      for (let from = 0; from < lines.length; from += TOGETHER) {
+        const together = lines.slice(from, from + TOGETHER).map((line) => `${line}\n`)
+        this.#write(file, new TextEncoder().encode(together.join('')))
+        yield
+      }
       this.#fs.fsyncSync(file)
     } finally {
       this.#fs.closeSync(file)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { atOnce } from '../platform/index.js'
 import type { UsageRow } from './ledger.js'
 import { type BucketWidth, type UsageQuery, usagePage } from './page.js'
 
@@ -14,7 +15,7 @@ interface Bucket {
   readonly results: readonly Record<string, unknown>[]
 }
 const pageOf = (rows: readonly UsageRow[], query: UsageQuery) =>
-  usagePage(rows, query) as { data: Bucket[]; has_more: boolean; next_page: string | null; object: string }
+  atOnce(usagePage(rows, query)) as { data: Bucket[]; has_more: boolean; next_page: string | null; object: string }
 
 const row: fc.Arbitrary<UsageRow> = fc.record({
   start: fc.nat(4000).map((minute) => START + minute * MINUTE),

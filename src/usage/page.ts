@@ -1,5 +1,5 @@
 import { V1Error } from '../contract/index.js'
-import { getOrMake } from '../platform/index.js'
+import { getOrMake, type Slices } from '../platform/index.js'
 import type { UsageRow } from './ledger.js'
 import { addRow, type UsageSums } from './table.js'
 
@@ -23,22 +23,25 @@ export interface UsageQuery {
   readonly nothing: boolean
 }
 
+/** Rows between two pauses. */
+const SLICE = 2000
+
 /** Results that one page may have: it ends early rather than grow larger. */
 const MOST_RESULTS = 5000
 
-/** Rows in OpenAI's form: a page of buckets, each with one result per group. */
-export function usagePage(rows: readonly UsageRow[], query: UsageQuery) {
+/** Rows in OpenAI's form: a page of buckets, each with one result per group; with pauses, as they may be many. */
+export function* usagePage(rows: readonly UsageRow[], query: UsageQuery): Slices<object> {
   const { width, limit, to } = query
   const bucketOf = (time: number) => time - (time % width)
   // Years before the first request would be pages of nothing; after it, empty buckets show that nothing happened.
   const first = rows.reduce((least, { start }) => Math.min(least, start), query.now)
   const from = Math.max(query.from, bucketOf(first), query.page ?? 0)
   const count = Math.max(0, Math.ceil((to - from) / width))
-  const buckets = bucketsOf(rows, query, from, from + Math.min(count, limit) * width)
+  const buckets = yield* bucketsOf(rows, query, from, from + Math.min(count, limit) * width)
   const data: object[] = []
   let results = 0
   for (let start = from; data.length < Math.min(count, limit); start += width) {
-    const groups = grouped(buckets.get(start) ?? [], query.groupBy)
+    const groups = yield* grouped(buckets.get(start) ?? [], query.groupBy)
     results += groups.length
     if (results > MOST_RESULTS) {
       if (data.length === 0) throw tooManyResults(groups.length)
@@ -51,9 +54,15 @@ export function usagePage(rows: readonly UsageRow[], query: UsageQuery) {
 }
 
 /** What passes, by the start of its bucket. */
-function bucketsOf(rows: readonly UsageRow[], query: UsageQuery, from: number, end: number): Map<number, UsageRow[]> {
+function* bucketsOf(
+  rows: readonly UsageRow[],
+  query: UsageQuery,
+  from: number,
+  end: number,
+): Slices<Map<number, UsageRow[]>> {
   const buckets = new Map<number, UsageRow[]>()
-  for (const row of rows) {
+  for (const [i, row] of rows.entries()) {
+    if (i % SLICE === SLICE - 1) yield
     if (row.start < from || row.start >= end || !passes(row, query)) continue
     const start = row.start - (row.start % query.width)
     getOrMake(buckets, start, () => []).push(row)
@@ -71,9 +80,10 @@ function passes(row: UsageRow, { nothing, projects, models, callers }: UsageQuer
   return !projects || (row.project !== null && projects.has(row.project))
 }
 
-function grouped(rows: readonly UsageRow[], groupBy: ReadonlySet<string>) {
+function* grouped(rows: readonly UsageRow[], groupBy: ReadonlySet<string>) {
   const groups = new Map<string, UsageSums>()
-  for (const row of rows) {
+  for (const [i, row] of rows.entries()) {
+    if (i % SLICE === SLICE - 1) yield
     const key = JSON.stringify([
       groupBy.has('project_id') && row.project,
       groupBy.has('model') && row.model,

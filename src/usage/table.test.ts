@@ -113,7 +113,10 @@ describe('a table of usage', () => {
     const table = new UsageTable(99)
     const startsWith = (minute: number) => {
       table.add(rowOf(event({ time: START + minute * 60 })))
-      return table.rows().map(({ start }) => (start - START) / 60)
+      return table
+        .rows()
+        .map(({ start }) => (start - START) / 60)
+        .sort((a, b) => a - b)
     }
     for (let minute = 1; minute < 99; minute++) startsWith(minute)
     expect(startsWith(99)).toEqual(Array.from({ length: 99 }, (_, i) => 1 + i))
@@ -152,6 +155,28 @@ describe('a table of usage', () => {
       spelled.mockRestore()
     }
     expect(totals(table.rows())[0]).toBe(100)
+  })
+
+  it('sums up a few rows with each that comes, and not all that are due at once', () => {
+    const table = new UsageTable(10_000)
+    const add = (minute: number) => table.add(rowOf(event({ time: START + minute * 60 })))
+    for (let minute = 0; minute < 10_000; minute++) add(minute)
+    const spelled = vi.spyOn(JSON, 'stringify')
+    const sizes: number[] = []
+    try {
+      for (let minute = 10_000; minute < 10_200; minute++) {
+        spelled.mockClear()
+        add(minute)
+        sizes.push(table.size)
+        expect(spelled.mock.calls.length).toBeLessThan(100)
+      }
+    } finally {
+      spelled.mockRestore()
+    }
+    // Of five thousand minutes hours are left.
+    expect(sizes[0]).toBeGreaterThan(9000)
+    expect(sizes.at(-1)).toBeLessThan(5400)
+    expect(totals(table.rows())[0]).toBe(10_200)
   })
 
   it('does not go through all that it keeps for each that comes', () => {

@@ -1,3 +1,4 @@
+import type { Slices } from '../platform/index.js'
 import type { UsageEvent, UsageLedger, UsageRow } from './ledger.js'
 
 export type UsageSums = { -readonly [Field in keyof UsageRow]: UsageRow[Field] }
@@ -35,13 +36,18 @@ const isAlike = (a: UsageRow, b: UsageRow): boolean =>
 
 const keyOf = (row: UsageRow): string => JSON.stringify([row.start, row.caller, row.project, row.model])
 
+/** Rows that are summed up with each that comes. */
+const AT_A_TIME = 64
+
 /** Sums by minute, caller, project and model: what every ledger keeps, wherever it keeps it. */
 export class UsageTable {
-  #rows = new Map<string, UsageSums>()
+  readonly #rows = new Map<string, UsageSums>()
   readonly #maxRows: number
   #limit: number
   /** The one that was last added to: the next is likely to be of the same minute. */
   #last: UsageSums | undefined
+  /** The older half on its way: all of it at once would keep everybody waiting. */
+  #rolling: Slices<void> | undefined
 
   /** Beyond `maxRows` the older half is summed up by hours, then by days, so that years of use still fit. */
   constructor(maxRows = 50_000) {
@@ -55,10 +61,8 @@ export class UsageTable {
 
   add(row: UsageRow): void {
     this.#put(row)
-    if (this.#rows.size <= this.#limit) return
-    for (const width of [HOUR, DAY]) if (this.#rows.size > this.#maxRows) this.#rollUp(width)
-    // A day may have more callers and projects than that: they are kept, and not gone through again for each request.
-    this.#limit = Math.max(this.#maxRows, Math.ceil(this.#rows.size * 1.5))
+    if (this.#rows.size > this.#limit) this.#rolling ??= this.#rollUp()
+    for (let i = 0; i < AT_A_TIME && this.#rolling; i++) if (this.#rolling.next().done) this.#rolling = undefined
   }
 
   /** Takes a row out. */
@@ -87,13 +91,25 @@ export class UsageTable {
     else this.#rows.set(key, this.#last)
   }
 
-  #rollUp(width: number): void {
-    const rows = [...this.#rows.values()].sort((a, b) => a.start - b.start)
-    this.#rows = new Map()
-    this.#last = undefined
-    rows.forEach((row, i) => {
-      this.#put(i < rows.length / 2 ? { ...row, start: row.start - (row.start % width) } : row)
-    })
+  *#rollUp(): Slices<void> {
+    for (const width of [HOUR, DAY]) {
+      if (this.#rows.size <= this.#maxRows) break
+      const starts = Float64Array.from(this.#rows.values(), ({ start }) => start).sort()
+      const half = Math.ceil(starts.length / 2)
+      const last = starts[half - 1]!
+      let ofLast = half - starts.indexOf(last)
+      for (const [key, row] of this.#rows) {
+        if (row.start > last || (row.start === last && ofLast-- <= 0)) continue
+        const start = row.start - (row.start % width)
+        if (start === row.start) continue
+        yield
+        this.#rows.delete(key)
+        if (this.#last === row) this.#last = undefined
+        this.#put({ ...row, start })
+      }
+    }
+    // A day may have more callers and projects than that: they are kept, and not gone through again for each request.
+    this.#limit = Math.max(this.#maxRows, Math.ceil(this.#rows.size * 1.5))
   }
 }
 

@@ -1,4 +1,5 @@
 import { V1Error } from '../../../contract/index.js'
+import { inTurns } from '../../../platform/index.js'
 import { type BucketWidth, type UsageQuery, usagePage } from '../../../usage/index.js'
 import { jsonResponse, type Route } from '../../answer/service.js'
 import { badRequest } from '../../wire/fields.js'
@@ -11,11 +12,11 @@ const WIDTHS = new Map<string, { seconds: BucketWidth; limit: number; max: numbe
 const GROUPS = ['project_id', 'model', 'api_key_id', 'user_id', 'batch', 'service_tier'] as const
 
 /** `GET organization/usage/completions`: everyone sees their own usage, an admin everyone's. */
-export const completionsUsage: Route = async ({ ledger }, { query, caller }) => {
+export const completionsUsage: Route = async ({ ledger }, { query, caller, request }) => {
   const usageQuery = readUsageQuery(new URLSearchParams(query))
   const rows = await ledger.rows(usageQuery.from, usageQuery.to)
   const visible = caller.admin ? rows : rows.filter((row) => row.caller === caller.id)
-  return jsonResponse(usagePage(visible, usageQuery))
+  return jsonResponse(await inTurns(usagePage(visible, usageQuery), request.signal, caller.id))
 }
 
 function readUsageQuery(params: URLSearchParams): UsageQuery {
