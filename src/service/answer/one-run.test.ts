@@ -377,6 +377,36 @@ describe('parts of a run', () => {
     expect(received).toEqual(['left'])
   })
 
+  it('of many prompts are not all waited for anew for each part of one', async () => {
+    let first!: () => void
+    const waited = new Promise<void>((resolve) => (first = resolve))
+    const engine = {
+      async *generate({ prompt }: ChatCall): AsyncIterable<Part> {
+        if (prompt === 'p0') for (let i = 0; i < 500; i++) yield text('a')
+        else await waited
+        yield finish
+        first()
+      },
+    }
+    const { run } = runOf([], { engine })
+    run.begin(
+      { ...CALL, n: 16 },
+      () => {},
+      Array.from({ length: 16 }, (_, i) => `p${i}`),
+    )
+    let waits = 0
+    const { race } = Promise
+    vi.spyOn(Promise, 'race').mockImplementation((all) => {
+      const list = [...all]
+      waits += list.length
+      return race.call(Promise, list)
+    })
+    await whole(run)
+    vi.restoreAllMocks()
+    expect(run.answer!.choices[0]!.text.length).toBe(500)
+    expect(waits).toBeLessThan(500 * 8)
+  })
+
   it('of several prompts are counted by their pieces where an engine does not tell their usage', async () => {
     const { run, events } = runOf([text('Hi'), finish])
     run.model = 'a/b'

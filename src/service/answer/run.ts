@@ -1,5 +1,5 @@
 import { type ChatCall, type Engine, type Part, type Usage, V1Error } from '../../contract/index.js'
-import { abortable, breathe, Entrance } from '../../platform/index.js'
+import { abortable, breathe, Entrance, PartQueue } from '../../platform/index.js'
 import type { UsageEvent } from '../../usage/index.js'
 import type { Release } from '../door/queue.js'
 import { endedSoon, Leavable, LinkedAbort } from '../stream/abort.js'
@@ -245,6 +245,9 @@ export function timedOut(timeoutMs: number): V1Error {
 /** Answers of one request that an engine makes at a time, one call's at least: it does as many side by side as it can. */
 const AT_ONCE = 16
 
+/** The next part of a prompt's answer, or why there is none. */
+type Come = { readonly at: number } & ({ readonly result: IteratorResult<Part> } | { readonly error: unknown })
+
 /** A call for each prompt as one: the choices of each follow those of the one before it, and usage is added up. */
 async function* generateEach(
   engine: Engine,
@@ -261,15 +264,16 @@ async function* generateEach(
     for (const each of ends) each.abort(call.signal.reason)
   }
   call.signal.addEventListener('abort', end)
-  const coming = new Map<number, Promise<{ readonly at: number; readonly result: IteratorResult<Part> }>>()
+  // Of each the next part: all would be waited for anew for each that comes. One that fails is heard of once somebody asks.
+  const come = new PartQueue<Come>(prompts.length, () => {})
   const ask = (at: number) => {
-    const next = running
+    running
       .get(at)!
       .next()
-      .then((result) => ({ at, result }))
-    // It may fail while a reader pauses: it is heard of once somebody asks again, and ends no process meanwhile.
-    next.catch(() => undefined)
-    coming.set(at, next)
+      .then(
+        (result) => come.push({ at, result }),
+        (error: unknown) => come.push({ at, error }),
+      )
   }
   let begun = 0
   const begin = () => {
@@ -283,20 +287,22 @@ async function* generateEach(
   }
   try {
     while (begun < Math.min(Math.max(1, Math.floor(AT_ONCE / n)), prompts.length)) begin()
-    while (coming.size > 0) {
-      const { at, result } = await Promise.race(coming.values())
-      coming.delete(at)
-      if (result.done) {
-        running.delete(at)
-        if (begun < prompts.length) begin()
-        continue
-      }
-      ask(at)
-      const part = result.value
-      if (part.type !== 'usage') yield { ...part, choice: at * n + (part.choice ?? 0) }
-      else {
-        usages.set(at, part.usage)
-        fingerprint = part.fingerprint ?? fingerprint
+    while (running.size > 0) {
+      for (const one of (await come.take())!) {
+        if ('error' in one) throw one.error
+        const { at, result } = one
+        if (result.done) {
+          running.delete(at)
+          if (begun < prompts.length) begin()
+          continue
+        }
+        ask(at)
+        const part = result.value
+        if (part.type !== 'usage') yield { ...part, choice: at * n + (part.choice ?? 0) }
+        else {
+          usages.set(at, part.usage)
+          fingerprint = part.fingerprint ?? fingerprint
+        }
       }
     }
     // What is not told is counted by its pieces, as that of one prompt is.
