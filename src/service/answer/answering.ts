@@ -12,7 +12,15 @@ import { atMost, inTurns } from '../../platform/index.js'
 import { type Broken, type PacedSource, type Patience, paced } from '../stream/paced.js'
 import { SSE_HEADERS, SSE_SIGN } from '../stream/sse.js'
 import { seconds } from '../wire/ids.js'
-import type { AnswerChoice, CallSpec, ModelRequest, ReplyHead, StreamReply, WholeReply } from '../wire/reply.js'
+import {
+  Answer,
+  type AnswerChoice,
+  type CallSpec,
+  type ModelRequest,
+  type ReplyHead,
+  type StreamReply,
+  type WholeReply,
+} from '../wire/reply.js'
 import { checkCapable, withoutHints } from './capable.js'
 import { findModel, knownModel } from './loader.js'
 import { Run } from './run.js'
@@ -87,30 +95,44 @@ async function responseTo(
     const entering = run.enter(read.spec.n)
     const ahead = inLine && (await preparedAhead(run, entering, prepare))
     inLine?.()
-    await entering
-    let { request, constraint } = ahead ?? (await prepare())
-    const loading = service.loader.ready(model.id, run.signal)
-    if (loading) {
-      run.stepAside()
-      await loading
-      await run.enter(read.spec.n)
-      // Some of what it cannot do a model says only once it is there.
-      const loaded = findModel(service.engine, model.id)
-      request = withoutHints(loaded, request)
-      checkCapable(loaded, request.spec)
+    const headersFor = ({ request, constraint }: Prepared) => ({
+      ...noticeHeaders(request.ignored, constraint.notEnforced),
+      ...own,
+    })
+    const calling = async (): Promise<Called> => {
+      await entering
+      let { request, constraint } = ahead ?? (await prepare())
+      const loading = service.loader.ready(model.id, run.signal)
+      if (loading) {
+        run.stepAside()
+        await loading
+        await run.enter(read.spec.n)
+        // Some of what it cannot do a model says only once it is there.
+        const loaded = findModel(service.engine, model.id)
+        request = withoutHints(loaded, request)
+        checkCapable(loaded, request.spec)
+      }
+      const { spec } = request
+      const head = headOf(service, spec.model, id)
+      const call = callOf(spec, model, { id, caller, signal: run.signal }, constraint, service.describeSchema)
+      return { head, first: begun(run, call, spec, constraint), headers: headersFor({ request, constraint }) }
     }
-    const { spec, ignored } = request
-    const head = headOf(service, spec.model, id)
-    const call = callOf(spec, model, { id, caller, signal: run.signal }, constraint, service.describeSchema)
+    if (!reply.stream) {
+      const { head, first, headers } = await calling()
+      return await collected(run, await first, head, reply, headers)
+    }
     // Before the first part an engine may still refuse; only then are status and headers settled, or when a reader of
-    // events would be taken for dead by what lies between.
-    const first = begun(run, call, spec, constraint)
-    const headers = { ...noticeHeaders(ignored, constraint.notEnforced), ...own }
-    if (!reply.stream) return await collected(run, await first, head, reply, headers)
+    // events would be taken for dead by what lies between: its place in the line, and the prompt.
     const sign = reply.headers ? undefined : SSE_SIGN
-    const begin = sign && (await atMost(sign.ms, first)) === 'late' ? sign.text : ''
+    const called = calling()
+    const first = called.then((each) => each.first)
+    // Nobody may ever read, and so hear of it.
+    first.catch(() => undefined)
+    const stands = sign && entering && (await atMost(sign.ms, entering)) === 'late'
+    const headers = stands ? headersFor(await prepare()) : (await called).headers
+    const begin = sign && (stands || (await atMost(sign.ms, first)) === 'late') ? sign.text : ''
     if (begin === '') await first
-    const events = new ReplyEvents(run, first, reply, head, caller)
+    const events = new ReplyEvents(run, called, reply, headOf(service, bare.spec.model, id), caller)
     return {
       status: 200,
       body: paced(events, patience(service), sign, begin),
@@ -120,6 +142,13 @@ async function responseTo(
   } catch (error) {
     throw await run.fail(error)
   }
+}
+
+/** What the engine has been asked for, and the head of the answer to it. */
+interface Called {
+  readonly head: ReplyHead
+  readonly first: Promise<Part>
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** All that is known of a request without its model. */
@@ -251,37 +280,47 @@ interface Told {
 export class ReplyEvents implements PacedSource {
   readonly #run: Run
   readonly #reply: StreamReply
-  readonly #head: ReplyHead
+  #head: ReplyHead
   readonly #caller: string
-  #first: Promise<Part> | undefined
+  #called: Promise<Pick<Called, 'head' | 'first'>> | undefined
   /** What is sent before anything else. */
   #opening = ''
   #deliver: Parameters<PacedSource['ask']>[0] = () => {}
   /** What is still to be sent of what was told, and how that goes on. */
   #more: Told | undefined
 
-  /** `first`: the first part, which the run has been asked for. */
-  constructor(run: Run, first: Promise<Part>, reply: StreamReply, head: ReplyHead, caller: string) {
+  /** `called`: the first part, and its head; `head` is that of an answer that comes to nothing before it is called for. */
+  constructor(
+    run: Run,
+    called: Promise<Pick<Called, 'head' | 'first'>>,
+    reply: StreamReply,
+    head: ReplyHead,
+    caller: string,
+  ) {
     this.#run = run
-    this.#first = first
+    this.#called = called
     this.#reply = reply
     this.#head = head
     this.#caller = caller
-    // Nobody may ever read, and so hear of it.
-    first.catch(() => undefined)
   }
 
   ask(deliver: Parameters<PacedSource['ask']>[0]): void {
     this.#deliver = deliver
     if (this.#more) return void this.#sayMore(this.#more)
-    const first = this.#first
-    this.#first = undefined
-    if (first === undefined) this.#run.ask(this.#onPart, this.#failed)
-    else first.finally(() => this.#begin()).then(this.#onPart, this.#failed)
+    const called = this.#called
+    this.#called = undefined
+    if (called === undefined) this.#run.ask(this.#onPart, this.#failed)
+    else this.#first(called).then(this.#onPart, this.#failed)
   }
 
-  #begin(): void {
-    this.#opening = this.#reply.begin(this.#head, this.#run.answer!)
+  async #first(called: Promise<Pick<Called, 'head' | 'first'>>): Promise<Part> {
+    try {
+      const { head, first } = await called
+      this.#head = head
+      return await first
+    } finally {
+      this.#opening = this.#reply.begin(this.#head, this.#run.answer ?? new Answer(1))
+    }
   }
 
   cancel(reason: unknown): void {

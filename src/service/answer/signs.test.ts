@@ -19,8 +19,10 @@ const EVENTS: Readonly<Record<string, object>> = {
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** A request to an engine that reads its prompt until it is told what comes of it. */
-function asked(path: string, body: object) {
+/** A request to an engine that reads its prompt until it is told what comes of it; `behind` another one, until `free`. */
+function asked(path: string, body: object, behind = false) {
+  let free: () => void = () => {}
+  const taken = new Promise<void>((resolve) => (free = resolve))
   let read: () => void = () => {}
   let fail: (error: unknown) => void = () => {}
   const held = new Promise<void>((resolve, reject) => {
@@ -31,13 +33,15 @@ function asked(path: string, body: object) {
   const engine: Engine = {
     models: [{ id: MODEL, ownedBy: 'me', capabilities: { infill: true } as never }],
     async *generate() {
+      const isBefore = behind && !seen.reading
       seen.reading = true
-      await held
+      await (isBefore ? taken : held)
       yield text('Hi')
       yield finish()
     },
   }
-  const { v1 } = serviceOf(engine, { endpoints: [messages(), ollama()] })
+  const { v1, chat } = serviceOf(engine, { endpoints: [messages(), ollama()], maxInFlight: behind ? 1 : 8 })
+  if (behind) void chat({ messages: USER })
   const headers = { ...(posting({}).headers as object), authorization: `Bearer ${KEY}` }
   const request = new Request(`http://device.test/v1${path}`, { ...posting(body), headers })
   const done = v1
@@ -66,7 +70,8 @@ function asked(path: string, body: object) {
     await vi.advanceTimersByTimeAsync(ms)
   }
   const signs = () => seen.text.split(SSE_SIGN.text).length - 1
-  return { seen, read, fail, ends, silence, signs }
+  const close = () => void v1.close(AbortSignal.abort())
+  return { seen, close, free, read, fail, ends, silence, signs }
 }
 
 /** What is the same in each answer. */
@@ -114,6 +119,28 @@ describe.each(Object.keys(EVENTS))('a reader of the events of %s', (path) => {
     expect(late.seen.text).toContain('The engine is gone.')
   })
 
+  it('is given them while it waits in line, too', async () => {
+    const quick = asked(path, { ...EVENTS[path], stream: true })
+    quick.read()
+    await quick.ends()
+    const waiting = asked(path, { ...EVENTS[path], stream: true }, true)
+    await waiting.silence(SSE_SIGN.ms)
+    await turnsUntil(() => waiting.signs() === 1)
+    expect(waiting.seen.response!.status).toBe(200)
+    await waiting.silence(SSE_SIGN.ms)
+    await turnsUntil(() => waiting.signs() === 2)
+    waiting.free()
+    waiting.read()
+    await waiting.ends()
+    expect(alike(waiting.seen.text)).toBe(SSE_SIGN.text.repeat(2) + alike(quick.seen.text))
+    const failing = asked(path, { ...EVENTS[path], stream: true }, true)
+    await failing.silence(SSE_SIGN.ms)
+    await turnsUntil(() => failing.signs() === 1)
+    failing.close()
+    await failing.ends()
+    expect(failing.seen.text.slice(SSE_SIGN.text.length)).toContain('"closing"')
+  })
+
   it('that wants the whole answer waits for its status', async () => {
     const whole = asked(path, EVENTS[path]!)
     await whole.silence(4 * SSE_SIGN.ms)
@@ -123,6 +150,15 @@ describe.each(Object.keys(EVENTS))('a reader of the events of %s', (path) => {
     expect(whole.seen.response!.status).toBe(200)
     expect(() => JSON.parse(whole.seen.text)).not.toThrow()
   })
+})
+
+it('who waits in line is told at once what of a schema is not enforced', async () => {
+  const schema = { type: 'object', properties: { x: { type: 'string', pattern: '(a)\\1' } }, required: ['x'] }
+  const response_format = { type: 'json_schema', json_schema: { name: 'odd', schema } }
+  const waiting = asked('/chat/completions', { messages: USER, response_format, stream: true }, true)
+  await waiting.silence(SSE_SIGN.ms)
+  await turnsUntil(() => waiting.signs() === 1)
+  expect(waiting.seen.response!.headers.get('x-not-enforced')).toBe('#/properties/x/pattern')
 })
 
 it('lines of JSON have no sign that their readers skip', async () => {
