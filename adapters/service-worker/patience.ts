@@ -1,13 +1,12 @@
-import { SSE_SIGN } from '../../src/service/index.js'
-
 /**
  * Chromium gives a service worker five minutes to respond, and the service itself says after one that a model loads.
  * An answer that is read as a whole keeps the chance of an honest status for longer.
  */
 const FIRST_WORD_MS = { events: 100_000, whole: 240_000 }
+const SIGN_MS = 15_000
 
 /** What clients skip: a comment between events, a space before a JSON document. */
-const SIGN = { events: SSE_SIGN.text, whole: ' ' }
+const SIGN = { events: ': waiting for the first word\n\n', whole: ' ' }
 const TYPE = { events: 'text/event-stream; charset=utf-8', whole: 'application/json' }
 
 export interface HostPatience {
@@ -17,7 +16,7 @@ export interface HostPatience {
   leave(): void
   /** @default what browsers allow */
   readonly firstWordMs?: number
-  /** How often a sign of life is given. @default as often as by the service itself */
+  /** How often a sign of life is given. @default 15000 */
   readonly signMs?: number
 }
 
@@ -61,7 +60,7 @@ function waiting(response: Promise<Response>, patience: HostPatience): Response 
 
 async function readerOf(
   response: Promise<Response>,
-  { reads, signMs = SSE_SIGN.ms }: HostPatience,
+  { reads, signMs = SIGN_MS }: HostPatience,
   give: (sign: Uint8Array) => void,
 ): Promise<ReadableStreamDefaultReader<Uint8Array>> {
   const sign = new TextEncoder().encode(SIGN[reads])

@@ -18,5 +18,5 @@ export type {
   ResponseStore,
 } from './endpoints/responses/store/store.js'
 export { News, newsStream } from './stream/news.js'
-export { SSE_DONE, SSE_HEADERS, SSE_SIGN, sseEvent } from './stream/sse.js'
+export { SSE_DONE, SSE_HEADERS, sseEvent } from './stream/sse.js'
 export { createV1, type V1, type V1Options } from './v1.js'
