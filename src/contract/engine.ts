@@ -166,10 +166,6 @@ export interface LoadProgress {
   readonly retry?: string
 }
 
-/** How much of how much: all bytes are there while kernels are compiled, which are counted as files are. */
-export const doneOf = ({ phase, bytesLoaded, bytesTotal, filesLoaded, filesTotal }: LoadProgress): [number, number] =>
-  phase === 'compile' ? [filesLoaded, filesTotal] : [bytesLoaded, bytesTotal]
-
 export interface ChatCall {
   /** `chatcmpl-...`, for logs. */
   readonly id: string

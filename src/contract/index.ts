@@ -16,7 +16,6 @@ export {
   type DecideQuestion,
   type Decision,
   type DetokenizeCall,
-  doneOf,
   type EmbedCall,
   type Embeddings,
   type Engine,
@@ -65,6 +64,7 @@ export {
   type V1ErrorOptions,
   type V1ErrorType,
 } from './errors.js'
+export { doneOf } from './progress.js'
 export {
   commonSampling,
   type DrawSettings,
