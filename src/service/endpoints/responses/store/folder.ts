@@ -49,6 +49,7 @@ class FolderShelf implements Shelf {
     for (const path of paths(NEW)) await readable(path, () => files.rm(path, { force: true }))
     const found = await Promise.all(paths(KEPT).map((path) => readable(path, () => datedFile(files, path))))
     const dated = found.filter((each) => each !== undefined).sort((a, b) => a.time - b.time)
+    this.#now(dated.at(-1)?.time)
     for (const { path } of dated) {
       const text = await readable(path, () => files.readFile(path, 'utf8'))
       if (text !== undefined) yield text

@@ -31,10 +31,13 @@ class DatabaseShelf implements Shelf {
 
   async *open(): AsyncIterable<string> {
     const database = await this.#allowed()
+    let newest = 0
     for (const id of (await database?.getAllKeysFromIndex('responses', 'written')) ?? []) {
       const kept = await database?.get('responses', id)
+      newest = kept?.written ?? newest
       if (kept) yield kept.text
     }
+    this.#now(newest)
   }
 
   async read(id: string): Promise<string | undefined> {

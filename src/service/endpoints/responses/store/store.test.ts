@@ -264,6 +264,23 @@ test('a folder holds what an earlier process left there, and no more than its bo
   expect(names).toHaveLength(2)
 })
 
+test('what a folder was given last is the newest to the next process, also where the clock was set back', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const path = join(folder, 'set-back')
+  const hours = 6 * 3_600_000
+  vi.setSystemTime(Date.now() + hours)
+  for (const n of [1, 2]) await folderResponses(path).put(kept(n))
+  vi.setSystemTime(Date.now() - hours)
+  await folderResponses(path).put(kept(3))
+  const store = folderResponses(path, { maxResponses: 2 })
+  expect(await Promise.all([1, 2, 3].map(async (n) => (await store.get(ANN, `resp_${n}`)) !== undefined))).toEqual([
+    false,
+    true,
+    true,
+  ])
+})
+
 test('what of a folder cannot be read, or is no response any more, is passed over, and the rest is there', async () => {
   const path = join(folder, 'odd')
   const first = folderResponses(path)

@@ -88,11 +88,14 @@ export interface Shelf {
   close(): Promise<void>
 }
 
-/** What time it is, in milliseconds, and later each time: what is written within one has an order all the same. */
-export function inOrder(): () => number {
+/**
+ * What time it is, in milliseconds, and later each time: what is written within one has an order all the same. `after`: that
+ * of what is there from before, when the clock may have been ahead.
+ */
+export function inOrder(): (after?: number) => number {
   let last = 0
-  return () => {
-    last = Math.max(last + 1, Date.now())
+  return (after = 0) => {
+    last = Math.max(last + 1, after + 1, Date.now())
     return last
   }
 }
