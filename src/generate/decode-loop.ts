@@ -13,6 +13,7 @@ import {
   textOf,
   V1Error,
 } from '../contract/index.js'
+import { beginInSlices } from '../grammar/index.js'
 import { inStage, inTurns, type JsonObject, mapped, PartQueue, type Slices } from '../platform/index.js'
 import { AnswerDecoder } from './answer/answer.js'
 import type { AnswerPlan } from './answer/plan.js'
@@ -168,6 +169,10 @@ export class DecodeLoop {
     const room = checkCall(call, prompt.length, opened, this.#capacity, this.#text, vocabSize)
     const narrowed = await this.#pointer?.narrowed(call, room.spare)
     if (this.failure !== undefined) throw this.failure
+    for (const grammar of [narrowed?.grammar ?? call.grammar, call.toolGrammar]) {
+      if (!grammar) continue
+      await inTurns(inStage('mask', call.id, beginInSlices(grammar, this.#text.vocabulary)), call.signal, call.caller)
+    }
     const showsPrompt = call.returnTokens || call.promptLogprobs
     const text = showsPrompt
       ? await inTurns(inStage('prompt', call.id, this.#textOf(prompt)), call.signal, call.caller)

@@ -2,6 +2,7 @@ import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } f
 import { atOnce, type Slices } from '../platform/index.js'
 import type { Machine } from './automaton/machine.js'
 import { MASK_WORK, STEP_WORK } from './automaton/work.js'
+import { GrammarError } from './grammar-error.js'
 import type { SchemaError } from './schema-error.js'
 import { Masks } from './tokens/masks.js'
 import { Vocabulary } from './tokens/vocabulary.js'
@@ -9,8 +10,10 @@ import { advance, startPlace, type TextPlace } from './walk.js'
 
 const encoder = new TextEncoder()
 
-/** As long as so many steps it takes to make a state. */
+/** As long as so many steps it takes to make a state, or one thread of many. */
 const STATE_STEPS = 30
+/** And to count, the first time, with how many tokens a thread comes to its end. */
+const COST_STEPS = 300
 
 /** What is known of a grammar once it is compiled. */
 interface Compiled {
@@ -70,11 +73,8 @@ export class Grammar implements OutputGrammar {
         machine.work.rest()
       }
       machine.limit(STEP_WORK)
-      const { kept } = machine
-      place = advance(machine, place, byte)
+      place = advanced(machine, place, byte)
       if (place.state.dead) return false
-      // Of an object with many keys each is planned anew.
-      if (machine.kept > kept) machine.work.tire(STATE_STEPS * (machine.kept - kept))
     }
     return place.state.accepting
   }
@@ -175,6 +175,36 @@ interface Accepted {
 /** No forced run is longer: it has to fit into one forward pass. */
 const LONGEST_RUN = 512
 
+/**
+ * Makes what is asked of a grammar first, with pauses: of hundreds of alternatives the text that they begin with takes long.
+ * What is wrong with it is told whoever asks.
+ */
+export function* beginInSlices(grammar: OutputGrammar, vocabulary: TokenVocabulary): Slices<void> {
+  const constraint = grammar.start(vocabulary)
+  if (!(constraint instanceof Constraint)) return
+  try {
+    yield* constraint.beginInSlices()
+  } catch (error) {
+    if (!(error instanceof GrammarError || error instanceof RangeError)) throw error
+  }
+}
+
+/** Others may use it meanwhile. */
+function* pause(machine: Machine): Slices<void> {
+  const { left } = machine.work
+  yield
+  machine.allow(left)
+}
+
+/** One byte further. Of an object with many keys each is planned anew, and many alternatives have a thread each. */
+function advanced(machine: Machine, place: TextPlace, byte: number): TextPlace {
+  const { kept } = machine
+  const next = advance(machine, place, byte)
+  const made = machine.kept - kept
+  if (made > 0) machine.work.tire(STATE_STEPS * Math.max(made, next.state.cells.length))
+  return next
+}
+
 /** Where one choice stands in its grammar. Its past is a shared list, so that a clone costs nothing. */
 class Constraint implements TokenConstraint {
   readonly #masks: Masks
@@ -207,11 +237,7 @@ class Constraint implements TokenConstraint {
       return
     }
     machine.allow(MASK_WORK)
-    for (const work = this.#masks.fillInSlices(into, place, budget - 1); !work.next().done; ) {
-      const { left } = machine.work
-      yield
-      machine.allow(left)
-    }
+    for (const work = this.#masks.fillInSlices(into, place, budget - 1); !work.next().done; ) yield* pause(machine)
   }
 
   accept(token: number): boolean {
@@ -230,17 +256,33 @@ class Constraint implements TokenConstraint {
   }
 
   forced(): Uint8Array {
+    return Uint8Array.from(atOnce(this.#forcedInSlices()).bytes)
+  }
+
+  /** What `forced` finds, and how it can end from there. */
+  *beginInSlices(): Slices<void> {
+    const { costs, machine } = this.#masks
+    const { state } = (yield* this.#forcedInSlices()).place
+    for (const cell of state.cells) {
+      costs.ofCell(cell)
+      machine.work.tire(COST_STEPS)
+      if (machine.work.tires()) yield* pause(machine)
+    }
+  }
+
+  *#forcedInSlices(): Slices<{ readonly bytes: readonly number[]; readonly place: TextPlace }> {
     const { machine } = this.#masks
     const bytes: number[] = []
     let { place } = this.#at
-    if (this.#at.ended) return new Uint8Array(0)
+    if (this.#at.ended) return { bytes, place }
     machine.allow(MASK_WORK)
     while (bytes.length < LONGEST_RUN && !place.state.accepting && place.state.next?.length === 1) {
       const byte = place.state.next[0]!
       bytes.push(byte)
-      place = advance(machine, place, byte)
+      place = advanced(machine, place, byte)
+      if (machine.work.tires()) yield* pause(machine)
     }
-    return Uint8Array.from(bytes)
+    return { bytes, place }
   }
 
   closing(budget: number): boolean {

@@ -9,6 +9,7 @@ import { MASK_WORK, SLICE_WORK, StepWork } from './automaton/work.js'
 import { compile } from './compile.js'
 import { Constraints } from './constraints/constraints.js'
 import { Fuel } from './fuel.js'
+import { beginInSlices } from './grammar.js'
 import { textCheck } from './judge.js'
 import { compileRegex, compileRegexInSlices } from './regex/regex.js'
 import { Builder } from './rules/builder.js'
@@ -483,6 +484,28 @@ it('a document of many keys is looked at in slices, as the place behind each is 
   }
   expect(next.value).toBe(true)
   expect(grammar.states).toBeGreaterThan(10 * most)
+})
+
+it('what hundreds of alternatives begin with is made in slices, and is then known', () => {
+  const one = (i: number) => {
+    const properties = { kind: { const: `kind ${i}` }, value: { type: 'integer' }, [`p${i}`]: { type: 'string' } }
+    return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
+  }
+  const grammar = compile({ anyOf: Array.from({ length: 200 }, (_, i) => one(i)) })
+  const tokens = Array.from({ length: 95 }, (_, i) => Uint8Array.of(32 + i))
+  const letters = new Vocabulary([...tokens, undefined], { eos: tokens.length })
+  const forced = '{"kind":"kind '
+  let [before, most] = [grammar.states, 0]
+  for (const work = beginInSlices(grammar, letters); ; ) {
+    const { done } = work.next()
+    most = Math.max(most, grammar.states - before)
+    before = grammar.states
+    if (done) break
+  }
+  expect(most).toBeLessThan(forced.length / 2)
+  const constraint = grammar.start(letters)
+  expect(new TextDecoder().decode(constraint.forced())).toBe(forced)
+  expect(grammar.states).toBe(before)
 })
 
 describe('a text that is read in many ways', () => {
