@@ -68,6 +68,36 @@ describe('a conversation that a template refuses', () => {
     )
   })
 
+  it('is looked for as its results are spelled, and not each in all of the text', () => {
+    const source = ONE_CALL.replace(
+      '{{ m.content }}',
+      '{% if m.role == "tool" %}{{ m.content | tojson }}{% else %}{{ m.content }}{% endif %}',
+    )
+    const results = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({
+        ...result(`${i}`),
+        content: `{"number ${i}": "${'word '.repeat(40)}"}`,
+      }))
+    const looked = (count: number) => {
+      const ids = Array.from({ length: count }, (_, i) => `${i}`)
+      let characters = 0
+      const { indexOf } = String.prototype
+      vi.spyOn(String.prototype, 'indexOf').mockImplementation(function (this: string, wanted, from = 0) {
+        const at = indexOf.call(this, wanted, from)
+        characters += (at < 0 ? this.length : at) - from
+        return at
+      })
+      try {
+        const text = written(source, [user('a'), calls(...ids), ...results(count), user('b')])
+        expect(text).toContain(`{\\"number ${count - 1}\\"`)
+        return characters
+      } finally {
+        vi.restoreAllMocks()
+      }
+    }
+    expect(looked(200)).toBeLessThan(3 * looked(100))
+  })
+
   it('has a thousand calls and results, each looked up and not compared with all', () => {
     const ids = Array.from({ length: 1000 }, (_, i) => `c${i}`)
     let asked = 0

@@ -63,10 +63,10 @@ export class JinjaTemplate implements ChatTemplate {
     try {
       const text = yield* this.#render(asTaken(messages))
       const systems = messages.filter(({ role }) => role === 'system')
-      if (hasAll(text, systems)) return text
+      if (yield* hasAll(text, systems)) return text
       // Some put it beside the user's last words, and have no place for it behind a result.
       const folded = yield* this.#attempt(asTaken(foldSystem(messages)))
-      if (folded !== undefined && hasAll(folded, systems)) return folded
+      if (folded !== undefined && (yield* hasAll(folded, systems))) return folded
       return (yield* this.#repaired(messages, asTaken)) ?? text
     } catch (cause) {
       if (cause instanceof TemplateFuelError) throw cause
@@ -91,7 +91,7 @@ export class JinjaTemplate implements ChatTemplate {
       }
       try {
         const text = yield* this.#render(asTaken(other))
-        if (hasAll(text, messages)) return text
+        if (yield* hasAll(text, messages)) return text
       } catch (error) {
         if (error instanceof TemplateFuelError) throw error
       }
@@ -131,14 +131,29 @@ export class JinjaTemplate implements ChatTemplate {
   }
 }
 
-/** Whether a text has all messages, in their order as far as it can be. */
-function hasAll(text: string, messages: readonly TemplateMessage[]): boolean {
+/**
+ * Whether a text has all messages, in their order as far as it can be. Each is looked for first as the last of its role was
+ * spelled: what is not there is looked for in all of a text, which hundreds of results would take long to be.
+ */
+function* hasAll(text: string, messages: readonly TemplateMessage[]): Slices<boolean> {
   let from = 0
-  for (const { content } of messages) {
+  const escapedRoles = new Set<string>()
+  for (const { role, content } of messages) {
     const words = content.trim()
-    const after = placeOf(text, words, from)
-    if (after >= 0) from = after + words.length
-    else if (![words, JSON.stringify(words).slice(1, -1)].some((each) => hasParagraphs(text, each))) return false
+    const escaped = JSON.stringify(words).slice(1, -1)
+    const spellings = escapedRoles.has(role) ? [escaped, words] : [words, escaped]
+    const found = spellings.find((each) => {
+      const at = placeOf(text, each, from)
+      if (at >= 0) from = at + each.length
+      return at >= 0
+    })
+    if (found === undefined) {
+      yield
+      if (!spellings.some((each) => hasParagraphs(text, each))) return false
+    } else if (escaped !== words) {
+      if (found === escaped) escapedRoles.add(role)
+      else escapedRoles.delete(role)
+    }
   }
   return true
 }
