@@ -26,16 +26,16 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 203_000,
-  './browser': 567_000,
+  '.': 206_000,
+  './browser': 571_000,
   // What points at values, and the readers of numbers and dates.
-  './core': 490_000,
-  './webgpu': 490_000,
-  './webllm': 232_000,
-  './webllm/worker': 239_000,
-  './llama-cpp': 255_000,
-  './structured': 109_000,
-  './messages': 20_800,
+  './core': 492_000,
+  './webgpu': 492_000,
+  './webllm': 234_000,
+  './webllm/worker': 241_500,
+  './llama-cpp': 257_000,
+  './structured': 110_000,
+  './messages': 21_600,
   './ollama': 26_700,
   './service-worker': 11_000,
   './express': 7_400,
@@ -186,7 +186,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 95_000],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 95_500],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2600],
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_615_000)
+    expect(packed.size).toBeLessThan(1_630_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
