@@ -173,7 +173,7 @@ test('a thread shows life while somebody waits for it, and rests when nobody doe
       return pulses[0]!.beats - beats
     }
     // What it ends with may be on its way.
-    await expect.poll(() => beatsOf(500), { timeout: 10_000 }).toBe(0)
+    await expect.poll(() => beatsOf(500)).toBe(0)
   }
   await engine.ready
   await rests()
