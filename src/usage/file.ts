@@ -164,7 +164,7 @@ class FileLedger {
   /** The same; gives back how many lines that were. */
   *#followInSlices(): Slices<number> {
     let count = 0
-    yield* this.#lines.readInSlices((line, ended) => {
+    yield* this.#lines.read((line, ended) => {
       count++
       return takeLine(line, ended, this.#table)
     })

@@ -40,10 +40,12 @@ afterEach(() => {
 /** What is new in it; of a line without its end, `whole` says whether it is taken. */
 function linesOf(file: LineFile, whole = false): [string, boolean][] {
   const lines: [string, boolean][] = []
-  file.read((line, ended) => {
-    lines.push([line, ended])
-    return whole
-  })
+  atOnce(
+    file.read((line, ended) => {
+      lines.push([line, ended])
+      return whole
+    }),
+  )
   return lines
 }
 

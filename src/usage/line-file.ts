@@ -1,4 +1,4 @@
-import { atOnce, joined, type Slices } from '../platform/index.js'
+import { joined, type Slices } from '../platform/index.js'
 import type { FileSystem } from './system.js'
 
 /** How much is read at once: a file may be larger than the longest string. */
@@ -32,11 +32,7 @@ export class LineFile {
   }
 
   /** Reads the lines that came since the last time. A line without its end is read again unless `take` says it is whole. */
-  read(take: (line: string, ended: boolean) => boolean): void {
-    atOnce(this.readInSlices(take))
-  }
-
-  *readInSlices(take: (line: string, ended: boolean) => boolean): Slices<void> {
+  *read(take: (line: string, ended: boolean) => boolean): Slices<void> {
     const piece = new Uint8Array(PIECE)
     let begun = new Uint8Array()
     for (;;) {

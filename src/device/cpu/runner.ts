@@ -17,7 +17,7 @@ const TRIALS = 4
 const TERMS = { first: 32, longest: 1024 }
 /** Milliseconds from which on nothing is tried alone: threads always help, and a trial would be felt. */
 const LONG = 100
-/** With so much gain nothing is tried alone before the longest term: each run alone takes that many times as long. */
+/** Where all take no more of the time of one, nothing is tried alone before the longest term: each such run is felt. */
 const SURE = 0.7
 /** Less gain is chance, or comes from others not having taken part; when they do, they may be in the way. */
 const WORTH = 0.95

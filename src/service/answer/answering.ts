@@ -129,10 +129,12 @@ async function responseTo(
     // Nobody may ever read, and so hear of it.
     first.catch(() => undefined)
     const stands = sign && entering && (await atMost(sign.ms, entering)) === 'late'
-    const headers = stands ? headersFor(await prepare()) : (await called).headers
+    const { head, headers } = stands
+      ? { head: headOf(service, bare.spec.model, id), headers: headersFor(await prepare()) }
+      : await called
     const begin = sign && (stands || (await atMost(sign.ms, first)) === 'late') ? sign.text : ''
     if (begin === '') await first
-    const events = new ReplyEvents(run, called, reply, headOf(service, bare.spec.model, id), caller)
+    const events = new ReplyEvents(run, called, reply, head, caller)
     return {
       status: 200,
       body: paced(events, patience(service), sign, begin),
@@ -280,23 +282,17 @@ interface Told {
 export class ReplyEvents implements PacedSource {
   readonly #run: Run
   readonly #reply: StreamReply
-  #head: ReplyHead
+  readonly #head: ReplyHead
   readonly #caller: string
-  #called: Promise<Pick<Called, 'head' | 'first'>> | undefined
+  #called: Promise<Called> | undefined
   /** What is sent before anything else. */
   #opening = ''
   #deliver: Parameters<PacedSource['ask']>[0] = () => {}
   /** What is still to be sent of what was told, and how that goes on. */
   #more: Told | undefined
 
-  /** `called`: the first part, and its head; `head` is that of an answer that comes to nothing before it is called for. */
-  constructor(
-    run: Run,
-    called: Promise<Pick<Called, 'head' | 'first'>>,
-    reply: StreamReply,
-    head: ReplyHead,
-    caller: string,
-  ) {
+  /** `head`: that of an answer that comes to nothing before it is called for. */
+  constructor(run: Run, called: Promise<Called>, reply: StreamReply, head: ReplyHead, caller: string) {
     this.#run = run
     this.#called = called
     this.#reply = reply
@@ -313,13 +309,14 @@ export class ReplyEvents implements PacedSource {
     else this.#first(called).then(this.#onPart, this.#failed)
   }
 
-  async #first(called: Promise<Pick<Called, 'head' | 'first'>>): Promise<Part> {
+  async #first(called: Promise<Called>): Promise<Part> {
+    let head = this.#head
     try {
-      const { head, first } = await called
-      this.#head = head
-      return await first
+      const each = await called
+      head = each.head
+      return await each.first
     } finally {
-      this.#opening = this.#reply.begin(this.#head, this.#run.answer ?? new Answer(1))
+      this.#opening = this.#reply.begin(head, this.#run.answer ?? new Answer(1))
     }
   }
 
