@@ -155,7 +155,7 @@ describe('a history', () => {
     turns.reduce<Turn[]>((kept, turn) => {
       const before = kept.at(-1)
       const follows = turn.by === 'model' && before?.by === 'model' && before.calls.length === 0
-      return follows ? kept : [...kept, turn]
+      return follows ? kept : kept.concat(turn)
     }, []),
   )
 

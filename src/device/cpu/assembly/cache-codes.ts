@@ -44,7 +44,7 @@ function codes4<T>(values: usize, inverse: v128): v128 {
 }
 
 /** Where the codes of a position begin: of a key, of a value. No byte has codes of two, which threads may write at once. */
-export function keyPlace<T>(slot: i32): usize {
+export function keyPlace(slot: i32): usize {
   return (<usize>slot) << 1
 }
 

@@ -65,7 +65,7 @@ export function writeKeyValue<T>(k: usize, v: usize, keyHead: usize, valueHead: 
 export function writeBlocks<T>(k: usize, v: usize, keyHead: usize, valueHead: usize, slot: i32, d: i32): bool {
   const keyScales = keyHead + codeBytes<T>(d) + placeOf<u16>(slot)
   const valueScales = valueHead + codeBytes<T>(d) + placeOf<u16>(slot)
-  let keys = keyHead + keyPlace<T>(slot)
+  let keys = keyHead + keyPlace(slot)
   let values = valueHead + valuePlace<T>(slot)
   let fit = true
   for (let i: usize = 0; i < <usize>d; i += CACHE_BLOCK) {

@@ -6,6 +6,7 @@ export const ROUNDER: f32 = 12582912
  * spares two. ln 2 stands there in two parts, so that n * ln 2 is subtracted without rounding.
  */
 const PARTS = memory.data<f32>([
+  // biome-ignore lint/suspicious/noApproximativeNumericConstant: data are written as they are stored, in 32 bits
   -87.33, 88.37, 1.44269504, 12582912, 0.693359375, -2.1219444e-4, 1.98756915e-4, 1.3981999507e-3, 8.3334519073e-3,
   4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1,
 ])
