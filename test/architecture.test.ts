@@ -124,7 +124,11 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // The error class by its own file: a bundle keeps all that the barrel names for whoever takes a value from it.
   adapters: {
     holds: ['adapters'],
-    only: ['src/index.ts', 'src/contract/errors.ts', 'src/grammar/partial.ts', 'src/platform/turns.ts'],
+    only: [
+      ...['index', 'contract/errors', 'grammar/partial', 'platform/event-stream', 'platform/turns'].map(
+        (name) => `src/${name}.ts`,
+      ),
+    ],
     node: true,
   },
   'service worker': { holds: ['adapters/service-worker'], only: ['src/index.ts', 'src/contract/errors.ts'] },

@@ -1,4 +1,5 @@
 import { V1Error, type V1ErrorType } from '../../src/contract/errors.js'
+import { eventData } from '../../src/platform/event-stream.js'
 
 /** Any `/v1`: its address, and how to reach it if not over the network. */
 export interface Endpoint {
@@ -65,28 +66,10 @@ export async function sendRequest(endpoint: OpenEndpoint, path: string, asking: 
 /** The events of a stream, as JSON, to its end. */
 export async function* events<T>(response: Response): AsyncGenerator<T> {
   if (!response.body) return
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-  let rest = ''
   let ended = false
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) break
-      rest += value
-      // Of an event of megabytes most pieces end no line: all of it would be looked through for each.
-      if (!value.includes('\n')) continue
-      const lines = rest.split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) {
-        // Some servers write no blank behind the colon.
-        if (!line.startsWith('data:')) continue
-        const data = line.slice(5).trim()
-        ended ||= data === '[DONE]'
-        if (!ended) yield eventOf<T>(data)
-      }
-    }
-  } finally {
-    await reader.cancel().catch(() => {})
+  for await (const data of eventData(response.body)) {
+    ended ||= data.trim() === '[DONE]'
+    if (!ended) yield eventOf<T>(data)
   }
   if (!ended) throw new V1Error(502, 'The answer ended before it was complete.', { code: 'cut_off' })
 }

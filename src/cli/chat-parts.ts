@@ -1,5 +1,5 @@
+import { endpointOf, events, sendRequest } from '../../adapters/client/endpoint.js'
 import type { V1 } from '../service/index.js'
-import { Fault } from './fault.js'
 
 export interface Turn {
   readonly role: 'system' | 'user' | 'assistant'
@@ -25,7 +25,6 @@ export interface Took {
 interface Chunk {
   readonly usage?: { readonly completion_tokens: number } | null
   readonly choices?: readonly { readonly delta: { readonly content?: string | null } }[]
-  readonly error?: { readonly message: string }
 }
 
 /** Asks through the handler itself: what the terminal shows is what a client on the wire gets. */
@@ -36,27 +35,17 @@ export async function* chatParts(
   const began = performance.now()
   let firstMs = 0
   let tokens = 0
-  const response = await v1.fetch(
-    new Request('http://localhost/v1/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model,
-        messages,
-        stream: true,
-        stream_options: { include_usage: true },
-        max_tokens: maxTokens,
-        temperature,
-        response_format: schema && { type: 'json_schema', json_schema: { ...schema, strict: true } },
-      }),
-      signal,
-    }),
-  )
-  if (!response.ok) throw new Fault(((await response.json()) as Required<Chunk>).error.message, 1)
-  for await (const data of events(response)) {
-    if (data === '[DONE]') break
-    const chunk = JSON.parse(data) as Chunk
-    if (chunk.error) throw new Fault(chunk.error.message, 1)
+  const body = {
+    model,
+    messages,
+    stream: true,
+    stream_options: { include_usage: true },
+    max_tokens: maxTokens,
+    temperature,
+    response_format: schema && { type: 'json_schema', json_schema: { ...schema, strict: true } },
+  }
+  const response = await sendRequest(endpointOf(v1), '/chat/completions', { body, signal })
+  for await (const chunk of events<Chunk>(response)) {
     tokens = chunk.usage?.completion_tokens ?? tokens
     const text = chunk.choices?.[0]?.delta.content
     if (!text) continue
@@ -64,13 +53,4 @@ export async function* chatParts(
     yield text
   }
   return { tokens, firstMs, wholeMs: performance.now() - began }
-}
-
-async function* events(response: Response): AsyncGenerator<string> {
-  let rest = ''
-  for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop()!
-    for (const line of lines) if (line.startsWith('data: ')) yield line.slice('data: '.length).trimEnd()
-  }
 }

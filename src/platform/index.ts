@@ -45,6 +45,7 @@ export {
   VERBOSE,
 } from './dawn.js'
 export { hasEnded } from './ended.js'
+export { eventData } from './event-stream.js'
 export { exp, log, softmax } from './exact.js'
 export { floatToHalf, halfToFloat } from './half.js'
 export {

@@ -1,6 +1,6 @@
 /** `/v1`, as any client speaks it. Nothing in the page reaches past this file. */
+import { eventData } from '../../../src/platform/event-stream.js'
 import type { DecisionBody } from './decision-draft.js'
-import { events as eventsIn } from './sse.js'
 
 export const BASE = '/v1'
 
@@ -253,7 +253,7 @@ async function send(path: string, init?: RequestInit): Promise<Response> {
 export async function* events<T>(response: Response): AsyncGenerator<T> {
   let done = false
   // Read to its very end: leaving earlier would look like a reader who left.
-  for await (const data of eventsIn(response)) {
+  for await (const data of eventData(response.body!)) {
     if (data === '[DONE]') done = true
     if (done) continue
     const event = JSON.parse(data) as T | { error: ErrorBody }

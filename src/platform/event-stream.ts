@@ -1,0 +1,47 @@
+/**
+ * The data of each event of an event stream. Leaving the loop hangs up. A RangeError where an event has more characters
+ * than `most`.
+ */
+export async function* eventData(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  most = Number.POSITIVE_INFINITY,
+): AsyncGenerator<string> {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  let lastBefore = ''
+  try {
+    for (;;) {
+      const { done, value: piece = '' } = await reader.read()
+      rest += piece
+      // Of an event of megabytes most pieces end no line: all of it would be looked through for each.
+      const ends = done || /[\r\n]/.test(lastBefore + piece)
+      lastBefore = piece.slice(-1) || lastBefore
+      const { events, left } = ends ? split(done ? `${rest}\n\n` : rest) : { events: [], left: rest }
+      rest = left
+      if (rest.length > most) throw new RangeError('An event is too long.')
+      yield* events
+      if (done) return
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}
+
+/** Whole events, and what has come of the next one. Lines end with `\n`, `\r\n` or, by the book, `\r`. */
+function split(text: string): { events: string[]; left: string } {
+  const events: string[] = []
+  const lines = text.split(/\r\n|\n|\r(?!$)/)
+  const last = lines.pop()!
+  let data: string[] = []
+  let pending: string[] = []
+  for (const line of lines) {
+    pending.push(line)
+    if (line === '') {
+      if (data.length > 0) events.push(data.join('\n'))
+      data = []
+      pending = []
+    } else if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
+  }
+  pending.push(last)
+  return { events, left: pending.join('\n') }
+}
