@@ -1,12 +1,12 @@
 /** Set operations on languages: products of automata, explored from the start. */
 
-import { atOnce, getOrMake, type Slices } from '../../platform/index.js'
+import { atOnce, type Slices } from '../../platform/index.js'
 import { Fuel } from '../fuel.js'
 import { EVERY } from './charset.js'
 import { partition, refine } from './classes.js'
 import { Complement } from './complement.js'
 import { CountedAutomaton } from './counted.js'
-import { minimise, minimiseInSlices } from './minimise.js'
+import { minimiseInSlices } from './minimise.js'
 import { isSparse, type Sparse, whole, wholeInSlices } from './stretches.js'
 import { TableAutomaton } from './table.js'
 import { DEAD, type TextAutomaton } from './types.js'
@@ -64,12 +64,7 @@ export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FU
   return atOnce(product(a, b, (x, y) => x || y, fuel))
 }
 
-/** What `a` accepts and `b` does not. */
-export function difference(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
-  return atOnce(differenceInSlices(a, b, fuel))
-}
-
-/** With a pause every few milliseconds. */
+/** What `a` accepts and `b` does not, with a pause every few milliseconds. */
 export function* differenceInSlices(a: TextAutomaton, b: TextAutomaton, fuel: Fuel): Slices<TextAutomaton> {
   if (b instanceof Complement) return yield* intersectInSlices(a, b.of, fuel)
   if (a.empty || b.empty) return a
@@ -88,24 +83,15 @@ export function complement(a: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAut
   return new Complement(a, () => differenceInSlices(ANY_TEXT, a, fuel))
 }
 
-/** Whether `b` accepts all that `a` accepts. */
-export function isSubset(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): boolean {
-  return !atOnce(meets(a, b, (x, y) => x && !y, fuel))
-}
-
 /** Whether no text is accepted by both. */
-export function disjoint(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): boolean {
-  return atOnce(areDisjoint(a, b, fuel))
-}
-
 function* areDisjoint(a: TextAutomaton, b: TextAutomaton, fuel: Fuel): Slices<boolean> {
   const [baseA, baseB] = [a, b].map((one) => (one instanceof CountedAutomaton ? one.base : one)) as [
     TextAutomaton,
     TextAutomaton,
   ]
   // What already differs without its lengths need not be compared at every length.
-  if ((baseA !== a || baseB !== b) && !(yield* meets(baseA, baseB, (x, y) => x && y, fuel))) return true
-  return !(yield* meets(a, b, (x, y) => x && y, fuel))
+  if ((baseA !== a || baseB !== b) && !(yield* meet(baseA, baseB, fuel))) return true
+  return !(yield* meet(a, b, fuel))
 }
 
 /**
@@ -201,24 +187,23 @@ class Pairs {
   }
 }
 
-/** Whether the two reach, together, a pair that `found` asks for. */
-function* meets(one: TextAutomaton, other: TextAutomaton, found: Combine, fuel: Fuel): Slices<boolean> {
+/** Whether the two accept, together, some text. */
+function* meet(one: TextAutomaton, other: TextAutomaton, fuel: Fuel): Slices<boolean> {
   const [a, b] = [whole(one), whole(other)]
   if (a.empty) return false
   const { left, right } = refine(a.classes, b.classes)
   const seen = new Set<number>([a.start * b.states + b.start])
   const stack = [a.start, b.start]
-  const needsRight = !found(true, false)
   while (stack.length > 0) {
     const y = stack.pop()!
     const x = stack.pop()!
-    if (found(a.accepts(x), b.accepts(y))) return true
+    if (a.accepts(x) && b.accepts(y)) return true
     fuel.spend(left.length)
     if (fuel.tires()) yield
     for (let cls = 1; cls < left.length; cls++) {
       const nextX = a.step(x, left[cls]!)
       const nextY = b.step(y, right[cls]!)
-      if (nextX === DEAD || (needsRight && nextY === DEAD)) continue
+      if (nextX === DEAD || nextY === DEAD) continue
       const key = nextX * b.states + nextY
       if (seen.has(key)) continue
       seen.add(key)
@@ -226,32 +211,4 @@ function* meets(one: TextAutomaton, other: TextAutomaton, found: Combine, fuel: 
     }
   }
   return false
-}
-
-/** A text of `a` followed by a text of `b`. */
-export function concat(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
-  const { classes, left, right } = refine(a.classes, b.classes)
-  const width = classes.count
-  const ids = new Map<string, number>()
-  const sets: { head: number; tails: readonly number[] }[] = [{ head: DEAD, tails: [] }]
-  const stateOf = (head: number, tails: Set<number>) => {
-    if (a.accepts(head)) tails.add(b.start)
-    tails.delete(DEAD)
-    if (head === DEAD && tails.size === 0) return DEAD
-    const list = [...tails].sort((x, y) => x - y)
-    const key = `${head}:${list.join()}`
-    return getOrMake(ids, key, () => sets.push({ head, tails: list }) - 1)
-  }
-  const start = stateOf(a.start, new Set())
-  const rows: number[] = new Array(width).fill(0)
-  for (let s = 1; s < sets.length; s++) {
-    const { head, tails } = sets[s]!
-    fuel.spend(width * (tails.length + 1))
-    rows.push(0)
-    for (let cls = 1; cls < width; cls++) {
-      rows.push(stateOf(a.step(head, left[cls]!), new Set(tails.map((tail) => b.step(tail, right[cls]!)))))
-    }
-  }
-  const accepting = Uint8Array.from(sets, ({ tails }) => (tails.some((tail) => b.accepts(tail)) ? 1 : 0))
-  return minimise(start, classes, new Uint32Array(rows), accepting)
 }

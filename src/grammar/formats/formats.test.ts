@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { runs } from '../../../test/support/full.js'
-import { isSubset } from '../automata/sets.js'
+import { atOnce } from '../../platform/index.js'
+import { differenceInSlices } from '../automata/sets.js'
 import { walk } from '../automata/walk.test-helper.js'
 import { acceptsText } from '../automata/words.js'
 import { compile } from '../compile.js'
@@ -643,7 +644,8 @@ describe('other names', () => {
 describe('a pattern beside a format', () => {
   it.each([...IMPLIED])('says no more than the format: %s', (pattern, name) => {
     const much = () => new Fuel(1e9)
-    expect(isSubset(formatAutomaton(name)!, compileRegex(pattern, much()), much())).toBe(true)
+    const others = differenceInSlices(formatAutomaton(name)!, compileRegex(pattern, much()), much())
+    expect(atOnce(others).empty).toBe(true)
   })
 
   it('is no obstacle where zod writes it, and still is one of its own where another wrote it', () => {
