@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { BenchOrder } from '../src/bench/elsewhere.js'
 import type { BenchReport } from '../src/bench/report.js'
 import { PARTS } from '../src/bench/subject.js'
@@ -9,15 +8,15 @@ import { tableOf } from '../src/bench/table.js'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
 import { launchChromium } from '../test/support/chromium.js'
 import { FULL } from '../test/support/full.js'
+import { ownFolder } from '../test/support/own-folder.js'
 import { serveFiles } from '../test/support/serve.js'
 import { benchInBrowser } from './browser/run.js'
 import { siteFiles, writeSite } from './browser/site.js'
 import { benchInDeno } from './deno/run.js'
 
-let folder: string
+const folder = ownFolder()
 let order: BenchOrder
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
   await writeRepository(tinyRepository(), folder)
   const settings = {
     promptLengths: [24],
@@ -32,7 +31,6 @@ beforeAll(async () => {
   }
   order = { version: '0', models: [{ id: 'test/tiny', from: folder }], devices: ['cpu'], threads: 2, settings }
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 function expectWhole(report: BenchReport, threads: string): void {
   expect(report.subjects).toMatchObject([

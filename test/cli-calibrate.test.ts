@@ -1,11 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { webgpu } from '../src/engines/webgpu/index.js'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
 import { createV1 } from '../src/service/v1.js'
 import { PROGRAM } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 import { type Running, start } from './support/spawn.js'
 
 const QUESTIONS = [
@@ -14,18 +14,14 @@ const QUESTIONS = [
   { type: 'score', instructions: 'How?', levels: [{ label: 'bad' }, { label: 'so' }, { label: 'good' }] },
 ]
 
-let folder: string
+const folder = ownFolder()
 let model: string
 const running: Running[] = []
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-calibrate-'))
   model = join(folder, 'tiny')
   await writeRepository(tinyRepository(), model)
 })
-afterAll(async () => {
-  await Promise.all(running.map((each) => each.stop()))
-  await rm(folder, { recursive: true })
-})
+afterAll(() => Promise.all(running.map((each) => each.stop())))
 
 async function run(
   command: string,

@@ -1,24 +1,20 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
 import { PROGRAM } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 import { type Running, start } from './support/spawn.js'
 
-let folder: string
+const folder = ownFolder()
 let model: string
 const running: Running[] = []
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-decide-'))
   model = join(folder, 'tiny')
   await writeRepository(tinyRepository(), model)
   await writeFile(join(folder, 'mail.txt'), 'I was charged twice.\n')
 })
-afterAll(async () => {
-  await Promise.all(running.map((each) => each.stop()))
-  await rm(folder, { recursive: true })
-})
+afterAll(() => Promise.all(running.map((each) => each.stop())))
 
 /** As from a shell, with a mail on standard input. */
 async function decide(...args: string[]): Promise<{ code: number | null; output: string }> {

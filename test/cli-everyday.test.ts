@@ -1,27 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { headers } from '../src/cli/doctor.js'
 import { tryRevectorize } from '../src/device/cpu/index.js'
 import { revectorizeRefusal } from '../src/device/cpu/revectorize.js'
 import { CATALOG } from '../src/models/catalog.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 import { printed, type Running, start } from './support/spawn.js'
 
-let folder: string
+const folder = ownFolder()
 const running: Running[] = []
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-everyday-'))
-})
-afterAll(async () => {
-  await Promise.all(running.map((each) => each.stop()))
-  await rm(folder, { recursive: true })
-})
+afterAll(() => Promise.all(running.map((each) => each.stop())))
 
 function cli(...args: string[]): Running {
   const each = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PROGRAM } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 import { type Running, start } from './support/spawn.js'
 
 const TEXT = 'Please send 12 desk lamps, it is urgent. Due 4 March 2026.'
@@ -18,17 +18,13 @@ const FIELDS = {
   things: { type: 'list', items: 'text' },
 }
 
-let folder: string
+const folder = ownFolder()
 const running: Running[] = []
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-extract-'))
   const files = { 'text.txt': TEXT, 'schema.json': JSON.stringify(SCHEMA), 'fields.json': JSON.stringify(FIELDS) }
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
 })
-afterAll(async () => {
-  await Promise.all(running.map((each) => each.stop()))
-  await rm(folder, { recursive: true })
-})
+afterAll(() => Promise.all(running.map((each) => each.stop())))
 
 /** As from a shell in the folder of the files, over nano. */
 async function extract(...args: string[]): Promise<{ code: number | null; output: string }> {

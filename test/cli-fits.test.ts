@@ -1,18 +1,14 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { writeMadeUp } from '../src/models/files/formats/gguf/made-up.test-helper.js'
 import { hub } from '../src/models/files/hub.test-helper.js'
 import { PROGRAM } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 import { start } from './support/spawn.js'
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-fits-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
+const folder = ownFolder()
 
 it('local-v1 models fits says what a model would take, and of one that cannot run why', async () => {
   const [good, bad] = [join(folder, 'good.gguf'), join(folder, 'bad.gguf')]

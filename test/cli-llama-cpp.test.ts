@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import OpenAI from 'openai'
@@ -7,23 +6,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasPeer, lack } from '../src/engines/llama-cpp/peer.test-helper.js'
 import { writeMadeUp } from '../src/models/files/formats/gguf/made-up.test-helper.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 import { printed, type Running, start } from './support/spawn.js'
 
-let folder: string
+const folder = ownFolder()
 const running: Running[] = []
 const at = (name: string) => join(folder, name)
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-cli-llama-cpp-'))
   const types = { '*': 'Q8_0' }
   await writeMadeUp(at('made-up.gguf'), { types, vocabulary: 'bpe' })
   await writeMadeUp(at('strange.gguf'), { types, metadata: (out) => out.text('general.architecture', 'nonsense') })
   await writeFile(at('schema.json'), JSON.stringify(SCHEMA))
 })
-afterAll(async () => {
-  await Promise.all(running.map((one) => one.stop()))
-  await rm(folder, { recursive: true })
-})
+afterAll(() => Promise.all(running.map((one) => one.stop())))
 
 /** Started where the package lies, or where it does not. */
 function cli(command: string, args: readonly string[], cwd = process.env.LOCAL_V1_PEERS ?? process.cwd()): Running {

@@ -3,12 +3,12 @@
  * Vulkan loader complain; no command may show it, except that `doctor` tells it in a line of its own.
  */
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { lookForAdapter } from '../src/platform/dawn.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 
 const NO_DRIVER = { VK_DRIVER_FILES: '/no/driver.json', VK_ICD_FILENAMES: '/no/driver.json', NO_COLOR: '1' }
 const NATIVE = /vulkan|dawn|\.cpp\b|\bICD\b|Warning:/i
@@ -19,14 +19,10 @@ I was charged twice.
 ? Which team? = *billing | tech
 `
 
-let folder: string
+const folder = ownFolder()
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-quiet-'))
   await writeFile(join(folder, 'schema.json'), JSON.stringify(SCHEMA))
   await writeFile(join(folder, 'tickets.txt'), TICKETS)
-})
-afterAll(async () => {
-  await rm(folder, { recursive: true })
 })
 
 /** Every command with arguments that take it as far as it goes without a network. */

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tinyRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
 import { PROGRAM } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 import { type Running, start } from './support/spawn.js'
 
 const STRING = { type: 'object', properties: { a: { type: 'string', pattern: '(.)\\1' } }, required: ['a'] }
@@ -23,17 +23,15 @@ const server = createServer(({ url = '' }, response) => {
   if (url.endsWith('config.json') && file) response.end(file)
 })
 
-let folder: string
+const folder = ownFolder()
 const running: Running[] = []
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-refused-'))
   for (const [name, value] of Object.entries(FILES)) await writeFile(join(folder, name), JSON.stringify(value))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 })
 afterAll(async () => {
   await Promise.all(running.map((each) => each.stop()))
   server.close().closeAllConnections()
-  await rm(folder, { recursive: true })
 })
 
 describe('what a model that is never there would refuse', () => {

@@ -1,32 +1,30 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 import { type RawConnection, rawConnection } from './support/raw-http.js'
 import { printed, type Running, start } from './support/spawn.js'
 
 /** Far longer than a test may take: what ends all the same was not waited for. */
 const FOR_EVER = '3600'
 
-let folder: string
+const folder = ownFolder()
 let model: string
 const running: Running[] = []
 const servers: Server[] = []
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-stop-'))
   model = join(folder, 'tiny')
   await writeRepository(tinyRepository(), model)
 })
 afterAll(async () => {
   await Promise.all(running.map((process) => process.stop()))
   for (const server of servers) server.close().closeAllConnections()
-  await rm(folder, { recursive: true })
 })
 
 interface Served {

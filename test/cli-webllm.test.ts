@@ -1,31 +1,27 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chatConfig, files } from '../src/engines/webllm/stand-in.test-helper.js'
 import { bundle } from './support/bundle.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
+import { ownFolder } from './support/own-folder.js'
 import { printed, type Running, start } from './support/spawn.js'
 import { swiftshaderEnv } from './support/swiftshader.js'
 import { canUnpack } from './support/unpack.js'
 
-let folder: string
+const folder = ownFolder()
 const running: Running[] = []
 const at = (name: string) => join(folder, name)
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-cli-webllm-'))
   await writeFile(at('webllm.mjs'), await bundle('src/engines/webllm/library-entry.test-helper.ts'))
   await writeFile(at('mlc-chat-config.json'), JSON.stringify(chatConfig))
   await writeFile(at('tokenizer.json'), JSON.stringify(files.tokenizer))
   await writeFile(at('tokenizer_config.json'), JSON.stringify(files.tokenizerConfig))
   await writeFile(at('schema.json'), JSON.stringify(SCHEMA))
 })
-afterAll(async () => {
-  await Promise.all(running.map((process) => process.stop()))
-  await rm(folder, { recursive: true })
-})
+afterAll(() => Promise.all(running.map((process) => process.stop())))
 
 async function cli(command: string, ...args: string[]): Promise<Running> {
   const env = canUnpack ? await swiftshaderEnv() : {}

@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, get } from 'node:http'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -16,23 +15,20 @@ import { bge, MARKS } from './oracles/encoders/bert.js'
 import { wordsTokenizer, writeEncoder } from './oracles/files/repository.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
 import { FULL } from './support/full.js'
+import { ownFolder } from './support/own-folder.js'
 import { printed, type Running, start } from './support/spawn.js'
 
-let folder: string
+const folder = ownFolder()
 let model: string
 /** Its name, where it is served. */
 const TINY = 'local/tiny'
 const running: Running[] = []
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-cli-'))
   model = join(folder, 'tiny')
   await writeRepository(tinyRepository(), model)
 })
-afterAll(async () => {
-  await Promise.all(running.map((process) => process.stop()))
-  await rm(folder, { recursive: true })
-})
+afterAll(() => Promise.all(running.map((process) => process.stop())))
 
 function cli(...args: string[]): Running {
   const process_ = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })

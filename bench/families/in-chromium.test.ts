@@ -1,15 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
+import { ownFolder } from '../../test/support/own-folder.js'
 import { chromiumSide } from './in-chromium.js'
 import { FULL, writeFamily } from './models.js'
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-chromium-'))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = ownFolder()
 
 it('a page reads a file of this disk, prompts, and writes behind them', async () => {
   const path = join(folder, 'model.gguf')

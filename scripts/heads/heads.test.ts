@@ -1,9 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
+import { ownFolder } from '../../test/support/own-folder.js'
 import { damagedModels, FORMATS, randomOf } from './damage.js'
 import { DECIDING, damagedDeciders } from './decisions.js'
 import { type Device, type Outcome, tryModel } from './try.js'
@@ -30,11 +28,7 @@ describe('damaged heads', () => {
 })
 
 describe('damaged heads of models that decide', () => {
-  let folder: string
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-deciders-'))
-  })
-  afterAll(() => rm(folder, { recursive: true }))
+  const folder = ownFolder()
 
   it.each(DECIDING)('are read, and asked up to where they would compute, or refused by name: %s', async (format) => {
     const make = (await damagedDeciders(folder))[format]

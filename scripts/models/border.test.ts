@@ -1,7 +1,4 @@
 /** Texts that grow past the border of LongRoPE, held to the float64 definition, which computes them anew there. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Sampled } from '../../src/contract/token-model.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
@@ -13,6 +10,7 @@ import { loadPlanned } from '../../src/models/load.js'
 import { phi3 } from '../../test/oracles/families/phi3.js'
 import { promptOf } from '../../test/oracles/judge.js'
 import { weightsOf } from '../../test/oracles/weights.js'
+import { ownFolder } from '../../test/support/own-folder.js'
 import { FORMS, planned, written } from './our-core.js'
 
 const FORM = FORMS.find(({ name }) => name === 'safetensors F32')!
@@ -20,11 +18,10 @@ const BORDER = 64
 const TOLD = { ...GREEDY, topLogprobs: 8 }
 const weights = weightsOf(phi3)
 
-let folder: string
+const folder = ownFolder()
 let device: Awaited<ReturnType<typeof openCpuDevice>>
 let core: Core
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-border-'))
   device = await openCpuDevice({ threads: 1, exact: true })
   const source = await written(phi3, FORM, weights, folder)
   core = await loadPlanned(device, source, planned(device, phi3, FORM, source, 128))
@@ -32,7 +29,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await core.close()
   device.destroy()
-  await rm(folder, { recursive: true })
 })
 
 /** An answer whose tokens are known: what is told before each of them is noted. */

@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ownFolder } from '../../test/support/own-folder.js'
 import { tinyRepository, writeRepository } from '../engines/webgpu/tiny-repository.test-helper.js'
 import { coreCandidate } from './candidates.js'
 import { chartOf } from './chart.js'
@@ -54,11 +54,10 @@ function noted(name: string, log: { name: string; ask: Question; answer: Subject
 }
 
 describe('a run', () => {
-  let folder: string
+  const folder = ownFolder()
   let report: BenchReport
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
     await writeRepository(tinyRepository(), folder)
     // Its makers recommend what no side of a comparison asks for.
     await writeFile(join(folder, 'generation_config.json'), JSON.stringify({ temperature: 0, top_p: 0.5 }))
@@ -66,7 +65,6 @@ describe('a run', () => {
       coreCandidate({ name: `${threads}`, model: { id: 'test/tiny', from: folder }, device: 'cpu', threads })
     report = await run([candidate(1), candidate(2)], settings, { version: '0', machine, processBytes })
   })
-  afterAll(() => rm(folder, { recursive: true }))
 
   const valuesOf = (metric: string, subject = '1') =>
     report.series.filter((series) => series.metric === metric && series.subject === subject).map(({ values }) => values)

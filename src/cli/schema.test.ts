@@ -1,16 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { ownFolder } from '../../test/support/own-folder.js'
 import { checkSchema } from './schema.js'
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-schema-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
+const folder = ownFolder()
 
 /** What is printed for a schema, and the exit code. */
 async function checked(written: string, options: { examples?: number; seed?: number; json?: boolean } = {}) {

@@ -1,16 +1,14 @@
 /** What agents do between one request and the next, by the official client: restarts, other tools, answers out of order. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ChatCall, Part } from '../../src/contract/engine.js'
 import { type Step, scripted } from '../../src/engines/scripted.js'
 import { createV1, folderResponses, type V1 } from '../../src/index.js'
 import { until } from '../contract/speak.js'
+import { ownFolder } from '../support/own-folder.js'
 
 const model = 'test/agent'
-let folder: string
+const folder = ownFolder()
 let v1: V1
 let client: OpenAI
 let calls: ChatCall[] = []
@@ -46,13 +44,9 @@ function start(): void {
   })
 }
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-turns-'))
   start()
 })
-afterAll(async () => {
-  await v1.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => v1.close())
 
 /** Holds the next answer when it has begun, until `goOn`. */
 function hold(): { begun: Promise<void>; goOn: () => void } {

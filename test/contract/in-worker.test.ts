@@ -1,26 +1,25 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { tinyRepository, writeRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
 import { bundle } from '../support/bundle.js'
 import { denoPath } from '../support/deno.js'
 import { FULL } from '../support/full.js'
+import { ownFolder } from '../support/own-folder.js'
 import { start } from '../support/spawn.js'
 
 const NANO = fileURLToPath(new URL('../../models/nano', import.meta.url))
 /** It is no dependency of this repository; see bun.test.ts. */
 const { BUN } = process.env
 
-let folder: string
+const folder = ownFolder()
 /** With the worker's script beside it, as the package has it, and without. */
 let whole: string
 let alone: string
 let tiny: string
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-in-worker-'))
   const [main, worker] = await Promise.all(
     ['test/contract/in-worker-entry.ts', 'src/engines/webgpu/worker/webgpu-worker.ts'].map((entry) => bundle(entry)),
   )
@@ -33,7 +32,6 @@ beforeAll(async () => {
   tiny = join(folder, 'tiny')
   await writeRepository(tinyRepository(1, 4096), tiny)
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 /** Who has the checks run over it. They hold of any model: what takes nano half a minute, a made-up one does in a second. */
 const CHECKED = FULL ? 'tiny,nano' : 'tiny'

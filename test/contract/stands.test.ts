@@ -3,13 +3,13 @@
  * the whole process where a thread is torn down while a promise of its own is open, and this needs a process to show.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { bundle } from '../support/bundle.js'
 import { FULL } from '../support/full.js'
+import { ownFolder } from '../support/own-folder.js'
 import { start } from '../support/spawn.js'
 import { quickSwiftshaderEnv } from '../support/swiftshader.js'
 
@@ -18,9 +18,8 @@ const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 /** How long a worker may be silent. On a GPU longer than a kernel takes to be compiled in software, which is no standing. */
 const STANDS_MS = { cpu: 2000, webgpu: 6000 }
 
-let folder: string
+const folder = ownFolder()
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-stands-'))
   const entries = {
     'stands.mjs': 'test/contract/stands-entry.ts',
     'worker.mjs': 'test/contract/stands-worker-entry.ts',
@@ -29,7 +28,6 @@ beforeAll(async () => {
   await symlink(MODULES, join(folder, 'node_modules'))
   execFileSync('mkfifo', [join(folder, 'pipe')])
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 interface Answered {
   readonly status: number

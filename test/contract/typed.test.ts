@@ -1,13 +1,13 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { MARKS, minilm } from '../oracles/encoders/bert.js'
 import { wordsTokenizer, writeEncoder } from '../oracles/files/repository.js'
 import { bundle } from '../support/bundle.js'
 import { denoPath } from '../support/deno.js'
 import { FULL } from '../support/full.js'
+import { ownFolder } from '../support/own-folder.js'
 import { start } from '../support/spawn.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -20,16 +20,14 @@ const RUNTIMES = new Map<string, (() => readonly [program: string, ...arguments_
   ['bun', BUN === undefined ? undefined : () => [BUN]],
 ])
 
-let folder: string
+const folder = ownFolder()
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-typed-'))
   await mkdir(join(folder, 'node_modules'))
   await symlink(root, join(folder, 'node_modules/local-v1'))
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await writeFile(join(folder, 'main.mjs'), await bundle('test/contract/typed-entry.ts'))
   await writeEncoder(minilm, join(folder, 'encoder'), wordsTokenizer(minilm, MARKS))
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 async function run(runtime: string, worker: 'on' | 'off'): Promise<{ over: unknown; answers: unknown }> {
   const [program, ...arguments_] = RUNTIMES.get(runtime)!()

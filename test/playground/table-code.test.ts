@@ -1,7 +1,6 @@
 /** The code that a table is given away as does what the table does: each is run, over texts of a table of the page. */
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -15,6 +14,7 @@ import { bundle } from '../support/bundle.js'
 import { sharedChromium } from '../support/chromium.js'
 import { PROGRAM } from '../support/cli.js'
 import { filesIn } from '../support/folder.js'
+import { ownFolder } from '../support/own-folder.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { printed, type Running, start } from '../support/spawn.js'
 import { canUnpack } from '../support/unpack.js'
@@ -50,7 +50,7 @@ class OpenAI:
 type Document = Readonly<Record<string, unknown>>
 
 describe('the code of a table', () => {
-  let folder: string
+  const folder = ownFolder()
   let pages: Listening
   let serving: Running
   let origin: string
@@ -64,7 +64,6 @@ describe('the code of a table', () => {
   }
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-code-'))
     await mkdir(join(folder, 'node_modules/.bin'), { recursive: true })
     await symlink(PROGRAM, join(folder, 'node_modules/.bin/local-v1'))
     for (const [i, text] of texts.entries()) await writeFile(join(folder, `${i}.txt`), text)
@@ -86,7 +85,6 @@ describe('the code of a table', () => {
   afterAll(async () => {
     await serving?.stop()
     await pages?.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   test.skipIf(!hasCurl)('for curl answers the first text, with how sure each value is (needs curl)', async () => {

@@ -1,8 +1,7 @@
 /** A small model beside a large one in llama.cpp changes how many passes an answer takes, and nothing of what is said. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { ChatCall } from '../../contract/engine.js'
 import type { SampleSettings } from '../../contract/token-model.js'
 import { sampleRow } from '../../device/sampling.js'
@@ -143,16 +142,14 @@ describe('the draft model', () => {
 const LARGE = 'large.gguf'
 const SMALL = 'small.gguf'
 const FOREIGN = 'foreign.gguf'
-let folder: string
+const folder = ownFolder()
 const at = (name: string) => join(folder, name)
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-llama-cpp-draft-'))
   await writeMadeUp(at(LARGE), { types: { '*': 'F32' }, vocabulary: 'bpe' })
   // The same numbers, rounded: it is mostly right.
   await writeMadeUp(at(SMALL), { types: { '*': 'F16' }, vocabulary: 'bpe' })
   await writeMadeUp(at(FOREIGN), { types: { '*': 'F16' }, vocabulary: 'sentencepiece' })
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 /** Node-llama-cpp that loads nothing, and fails at one file. */
 function standIn(fails?: string, original?: number) {

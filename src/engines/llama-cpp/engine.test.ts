@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minilm } from '../../../test/oracles/encoders/bert.js'
 import { CROSS_ENCODERS } from '../../../test/oracles/encoders/cross.js'
 import { encoderWeights } from '../../../test/oracles/encoders/source.js'
 import { writeGguf } from '../../../test/oracles/files/gguf.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { Engine } from '../../contract/engine.js'
 import { createV1, type V1 } from '../../index.js'
 import { writeMadeUp } from '../../models/files/formats/gguf/made-up.test-helper.js'
@@ -18,15 +18,13 @@ const CONTEXT = 1024
 /** Nats: our core and llama.cpp multiply the same numbers in other orders, and keep keys and values in f16. */
 const NEAR = 0.02
 
-let folder: string
+const folder = ownFolder()
 let path: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-llama-cpp-'))
   path = join(folder, 'made-up.gguf')
   const metadata = (out: { u32(name: string, value: number): void }) => out.u32('llama.context_length', CONTEXT)
   await writeMadeUp(path, { types: { '*': 'F32' }, vocabulary: 'bpe', metadata })
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const quiet = { device: 'cpu', threads: 1, log: () => {} } as const
 const serving = (engine: Engine): V1 => createV1({ engine, keys: 'none', log: () => {} })

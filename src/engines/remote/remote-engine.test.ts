@@ -1,9 +1,10 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { getPriority, tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { bundle } from '../../../test/support/bundle.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { ChatCall, DecideCall, Decided, Engine, LoadProgress } from '../../contract/engine.js'
 import { call, collect, setUp } from '../../generate/testing/call.test-helper.js'
 import { compile } from '../../grammar/structured.js'
@@ -20,15 +21,13 @@ import {
 } from './index.js'
 
 const silent = { options: {}, log: () => {} }
-let folder: string
+const folder = ownFolder()
 let script: string
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-remote-'))
   script = join(folder, 'worker.mjs')
   await writeFile(script, await bundle('src/engines/remote/worker-entry.test-helper.ts'))
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 /** The engine in a real thread. */
 function remote(file = script, options: Partial<RemoteOptions> = {}) {

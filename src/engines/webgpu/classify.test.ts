@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLS, MARKS, minilm, SEP } from '../../../test/oracles/encoders/bert.js'
@@ -7,6 +5,7 @@ import { bertClasses, bertScores, modernClasses } from '../../../test/oracles/en
 import type { EncoderCase } from '../../../test/oracles/encoders/encoder-case.js'
 import { encoderWeights } from '../../../test/oracles/encoders/source.js'
 import { wordsTokenizer, writeEncoder } from '../../../test/oracles/files/repository.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { createV1, type UsageEvent, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
 
@@ -18,12 +17,11 @@ const CASES = {
   'test/vectors': minilm,
 }
 type Model = keyof typeof CASES
-let folder: string
+const folder = ownFolder()
 let v1: V1
 const counted: UsageEvent[] = []
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
   const models = []
   for (const [id, of] of Object.entries(CASES)) {
     const from = join(folder, id.replace('/', '-'))
@@ -34,10 +32,7 @@ beforeAll(async () => {
   const engine = webgpu({ models, device: 'cpu', threads: 1, log: () => {} })
   v1 = createV1({ engine, keys: ['secret'], onUsage: (event) => counted.push(event) })
 })
-afterAll(async () => {
-  await v1.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => v1.close())
 
 async function ask(model: string, path: string, body: object, base = '/v1') {
   const headers = { authorization: 'Bearer secret', 'content-type': 'application/json' }

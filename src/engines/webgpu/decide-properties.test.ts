@@ -2,8 +2,6 @@
  * What decides says the same bits in whatever order it is asked, beside whomever, with a state that was read before or not,
  * and on any number of threads; asked under all orders of the options, the one they came in changes nothing.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -14,6 +12,7 @@ import { qwen35 } from '../../../test/oracles/families/qwen3-5.js'
 import { wordsTokenizer, writeEncoder } from '../../../test/oracles/files/repository.js'
 import { Random } from '../../../test/oracles/random.js'
 import { FULL, runs } from '../../../test/support/full.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
@@ -200,10 +199,9 @@ function ask(served: Served, company: Company, model: string): Promise<unknown> 
 }
 
 describe.each(DECIDERS)('decisions of $name', ({ write, joint, whole, anywhere }) => {
-  let folder: string
+  const folder = ownFolder()
   let models: { id: string; from: string }[]
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-properties-'))
     await writeRepository(tinyRepository(), join(folder, 'chat'))
     await writeEncoder(minilm, join(folder, 'vectors'), wordsTokenizer(minilm, MARKS))
     models = [
@@ -212,7 +210,6 @@ describe.each(DECIDERS)('decisions of $name', ({ write, joint, whole, anywhere }
       { id: 'test/vectors', from: join(folder, 'vectors') },
     ]
   })
-  afterAll(() => rm(folder, { recursive: true }))
 
   describe.each(KINDS.filter(({ kind }) => kind === 'cpu' || anywhere || FULL))('on $kind', ({ kind, devices }) => {
     const few = kind !== 'cpu' && !whole && !FULL

@@ -1,14 +1,12 @@
 /** Decisions of a decoder over the whole service: what it computes with, and how long a state may be. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { createV1, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
 import { tinyRepository, writeRepository } from './tiny-repository.test-helper.js'
 
 describe('decisions of a decoder', () => {
-  let folder: string
+  const folder = ownFolder()
   const open: V1[] = []
   const service = (threads: number) => {
     const models = [{ id: 'test/tiny', from: folder }]
@@ -22,13 +20,9 @@ describe('decisions of a decoder', () => {
     }
   }
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-decide-'))
     await writeRepository(tinyRepository(), folder)
   })
-  afterAll(async () => {
-    await Promise.all(open.map((v1) => v1.close()))
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => Promise.all(open.map((v1) => v1.close())))
 
   const choice = (...values: string[]) => ({
     type: 'choice',

@@ -1,12 +1,11 @@
 /** The service over a model that is made for decisions: asked as its makers ask it, told as float64 has it. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLS, MARKS, SEP } from '../../../test/oracles/encoders/bert.js'
 import { KINDS, laya, lettersTokenizer, MASK, writeLaya } from '../../../test/oracles/encoders/laya.js'
 import { encoderWeights } from '../../../test/oracles/encoders/source.js'
 import { writeGguf } from '../../../test/oracles/files/gguf.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { createV1, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
 
@@ -44,20 +43,16 @@ function near(actual: number, truth: number | undefined): void {
 }
 
 describe.each(['safetensors', 'GGUF'])('decisions of a model in %s', (form) => {
-  let folder: string
+  const folder = ownFolder()
   let v1: V1
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-decisions-'))
     const from = join(folder, form === 'GGUF' ? 'laya.gguf' : 'laya')
     if (form === 'GGUF') await writeGguf(from, laya, encoderWeights(laya))
     else await writeLaya(from)
     const models = [{ id: 'test/laya', from }]
     v1 = createV1({ engine: webgpu({ models, device: 'cpu', threads: 1, log: () => {} }), keys: ['secret'] })
   })
-  afterAll(async () => {
-    await v1.close()
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => v1.close())
 
   const ask = async (path: string, body?: object) => {
     const headers = { authorization: 'Bearer secret', 'content-type': 'application/json' }

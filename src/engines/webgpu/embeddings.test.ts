@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,12 +6,13 @@ import { distance, type Input, inputsOf } from '../../../test/oracles/encoders/e
 import { encoderWeights } from '../../../test/oracles/encoders/source.js'
 import { writeGguf } from '../../../test/oracles/files/gguf.js'
 import { wordsTokenizer, writeEncoder } from '../../../test/oracles/files/repository.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { createV1, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
 import { tinyRepository, writeRepository } from './tiny-repository.test-helper.js'
 
 /** The service over the whole engine: an encoder with made-up weights in a folder, spoken to by the official client. */
-let folder: string
+const folder = ownFolder()
 let v1: V1
 
 const model = 'test/minilm'
@@ -21,7 +20,6 @@ const chat = 'test/chat'
 const file = 'test/gguf'
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
   await writeEncoder(minilm, join(folder, 'encoder'), wordsTokenizer(minilm, MARKS))
   await writeGguf(join(folder, 'encoder.gguf'), minilm, encoderWeights(minilm))
   await writeRepository(tinyRepository(), join(folder, 'chat'))
@@ -32,10 +30,7 @@ beforeAll(async () => {
   ]
   v1 = createV1({ engine: webgpu({ models, device: 'cpu', threads: 1, log: () => {} }), keys: ['secret'] })
 })
-afterAll(async () => {
-  await v1.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => v1.close())
 
 const client = new OpenAI({
   apiKey: 'secret',

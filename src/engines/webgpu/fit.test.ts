@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { writeMadeUp } from '../../models/files/formats/gguf/made-up.test-helper.js'
 import { type Hub, hub } from '../../models/files/hub.test-helper.js'
@@ -16,14 +16,13 @@ import type { Surroundings } from './surroundings.js'
 const fetch_ = globalThis.fetch
 const EIGHT_BITS = "an 8-bit cache (cacheType: 'q8_0')"
 const FOUR_BITS = "a 4-bit cache (cacheType: 'q4_0')"
-let folder: string
+const folder = ownFolder()
 let path: string
 let bytes: Buffer
 let fitter: Fitter
 let server: Hub
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-fit-'))
   path = join(folder, 'model.gguf')
   await writeMadeUp(path, { types: { '*': 'Q8_0' } })
   bytes = await readFile(path)
@@ -33,7 +32,6 @@ beforeAll(async () => {
 afterAll(async () => {
   fitter.close()
   await server.close()
-  await rm(folder, { recursive: true })
 })
 
 describe('whether a model fits', () => {

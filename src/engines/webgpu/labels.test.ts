@@ -1,11 +1,10 @@
 /** Decoders that were made for decisions, as llama.cpp reads them: asked by their own template, told as float64 has it. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { llama } from '../../../test/oracles/families/llama.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import { createV1, type V1 } from '../../index.js'
 import { openRepository } from '../../models/files/open.js'
@@ -31,10 +30,9 @@ const TEMPERATURES = {
 const written = (path: string, type: string, template: string | undefined, metadata: (out: Metadata) => void) =>
   writeMade(path, { of: llama, type, template, texts: [...Object.values(TEMPLATES), STATE], metadata })
 
-let folder: string
+const folder = ownFolder()
 let tokenizer: Tokenizer
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-labels-'))
   for (const type of ['lev', 'openjev'] as const) {
     // As converters write them: numbers, or texts.
     await written(join(folder, `${type}.gguf`), type, TEMPLATES[type], (out) => {
@@ -46,7 +44,6 @@ beforeAll(async () => {
   }
   tokenizer = await tokenizerOf(join(folder, 'lev.gguf'))
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 /** What float64 makes of the labels behind a prompt. */
 function shares(prompt: string, labels: readonly string[], temperature: number): number[] {

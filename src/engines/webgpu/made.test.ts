@@ -1,6 +1,4 @@
 /** Decoders that were made for decisions and answer by labels of other kinds, or by a head of their own. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { llama } from '../../../test/oracles/families/llama.js'
@@ -8,6 +6,7 @@ import { qwen35 } from '../../../test/oracles/families/qwen3-5.js'
 import type { Vector } from '../../../test/oracles/float64.js'
 import { Random } from '../../../test/oracles/random.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import type { V1 } from '../../index.js'
 import { getOrMake } from '../../platform/maps.js'
@@ -20,11 +19,7 @@ const near = (actual: readonly number[], truth: readonly number[]) => {
 const far = (actual: readonly number[], wrong: readonly number[]) =>
   expect(Math.max(...actual.map((share, i) => Math.abs(share - wrong[i]!)))).toBeGreaterThan(1e-2)
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-made-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
+const folder = ownFolder()
 
 const opened = (name: string, made: MadeUp) => serveMade(join(folder, `${name}.gguf`), made)
 

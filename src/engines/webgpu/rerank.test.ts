@@ -1,29 +1,23 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MARKS } from '../../../test/oracles/encoders/bert.js'
 import { bertScores, CROSS_ENCODERS } from '../../../test/oracles/encoders/cross.js'
 import { encoderWeights } from '../../../test/oracles/encoders/source.js'
 import { wordsTokenizer, writeEncoder } from '../../../test/oracles/files/repository.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { createV1, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
 
 /** The service over the whole engine: a cross-encoder with made-up weights in a folder. */
-let folder: string
+const folder = ownFolder()
 let v1: V1
 const model = 'test/cross'
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
   await writeEncoder(bertScores, folder, wordsTokenizer(bertScores, MARKS))
   const engine = webgpu({ models: [{ id: model, from: folder }], device: 'cpu', threads: 1, log: () => {} })
   v1 = createV1({ engine, keys: ['secret'] })
 })
-afterAll(async () => {
-  await v1.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => v1.close())
 
 async function ask(body: object, path = 'rerank') {
   const headers = { authorization: 'Bearer secret', 'content-type': 'application/json' }

@@ -1,11 +1,10 @@
 /** A head that makes rows in place of logits: all that are asked for come of as few steps as their tokens take. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { llama } from '../../../test/oracles/families/llama.js'
 import { qwen35 } from '../../../test/oracles/families/qwen3-5.js'
 import { Random } from '../../../test/oracles/random.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { DEVICES } from '../../device/operations/devices.test-helper.js'
 import { readQuestions } from '../../generate/decide/reading.js'
 import { Rows } from '../../generate/decide/rows.js'
@@ -21,11 +20,7 @@ const GREEDY = { temperature: 0, topP: 1, seed: 0, index: 0, presencePenalty: 0,
 /** Compiling what is cut for hardware takes minutes in software. */
 const SOME = new Set(['cpu', 'webgpu, cut for software'])
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-rows-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
+const folder = ownFolder()
 
 describe.each([
   ['attention alone', llama],

@@ -1,26 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { createV1, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
 import { tinyRepository, writeRepository } from './tiny-repository.test-helper.js'
 
 /** The service over the whole engine, a model with random weights in a folder, spoken to by the official client. */
-let folder: string
+const folder = ownFolder()
 let v1: V1
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
   await writeRepository(tinyRepository(), folder)
   const engine = webgpu({ models: [{ id: 'test/tiny', from: folder }], device: 'cpu', threads: 1, log: () => {} })
   v1 = createV1({ engine, keys: ['secret'] })
 })
-afterAll(async () => {
-  await v1.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => v1.close())
 
 const client = new OpenAI({
   apiKey: 'secret',

@@ -1,12 +1,10 @@
 /** The service over models that keep a state beside keys and values, or in their place: spoken to by the official client. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lfm2 } from '../../../test/oracles/families/lfm2.js'
 import { qwen35 } from '../../../test/oracles/families/qwen3-5.js'
 import { writeEncoder } from '../../../test/oracles/files/repository.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { smallTokenizer } from '../../generate/testing/small-tokenizer.test-helper.js'
 import { createV1, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
@@ -30,7 +28,7 @@ const PROMPTS = [
 const user = (content: string) => ({ role: 'user' as const, content })
 
 describe.each([lfm2, qwen35])('$name over /v1', (of) => {
-  let folder: string
+  const folder = ownFolder()
   const open: V1[] = []
   const service = (size: object = {}) => {
     const models = [{ id: model, from: folder, contextLength: 512, ...size }]
@@ -42,14 +40,12 @@ describe.each([lfm2, qwen35])('$name over /v1', (of) => {
   let client: OpenAI
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-states-'))
     const { tokenizer, tokenizerConfig } = smallTokenizer()
     await writeEncoder(of, folder, tokenizer, tokenizerConfig)
     client = service()
   })
   afterAll(async () => {
     for (const v1 of open) await v1.close()
-    await rm(folder, { recursive: true })
   })
 
   const answer = async (openai: OpenAI, messages: OpenAI.ChatCompletionMessageParam[], more: object = {}) => {

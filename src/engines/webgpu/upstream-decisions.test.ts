@@ -1,26 +1,20 @@
 /** Decisions of a model that another service of ours runs, in every form in which it may be asked. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { createV1, type V1 } from '../../index.js'
 import { type DecisionsForm, upstream } from '../upstream.js'
 import { webgpu } from './index.js'
 import { tinyRepository, writeRepository } from './tiny-repository.test-helper.js'
 
 const MODEL = 'test/tiny'
-let folder: string
+const folder = ownFolder()
 let behind: V1
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-upstream-'))
   await writeRepository(tinyRepository(), folder)
   const engine = webgpu({ models: [{ id: MODEL, from: folder }], device: 'cpu', log: () => {} })
   behind = createV1({ engine, keys: 'none', log: () => {} })
 })
-afterAll(async () => {
-  await behind.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => behind.close())
 
 /** What the other service said last. */
 let text = ''

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
@@ -25,6 +24,7 @@ import { answerOf, compare, retold } from '../../../test/oracles/judge.js'
 import { throughMlc, throughMxfp4 } from '../../../test/oracles/rounded.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
 import { FULL } from '../../../test/support/full.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { DEVICES } from '../../device/operations/devices.test-helper.js'
@@ -130,15 +130,11 @@ describe('architectures on the CPU, in 4 bits', () => {
 
 describe('architectures on the CPU, from GGUF files as llama.cpp takes them', () => {
   let device: Device
-  let folder: string
+  const folder = ownFolder()
   beforeAll(async () => {
     device = await openCpuDevice({ threads: 1 })
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-families-'))
   })
-  afterAll(async () => {
-    device.destroy()
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => device.destroy())
 
   const sourceAt = async (path: string) => {
     const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
@@ -215,15 +211,11 @@ describe('architectures on the CPU, from GGUF files as llama.cpp takes them', ()
 
 describe('architectures on the CPU, from repositories as mlx-lm writes them', () => {
   let device: Device
-  let folder: string
+  const folder = ownFolder()
   beforeAll(async () => {
     device = await openCpuDevice({ threads: 1, exact: true })
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-mlx-'))
   })
-  afterAll(async () => {
-    device.destroy()
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => device.destroy())
 
   // The others are check:models' matter: of the latter two convolutions are turned, of one the norms grown.
   it.each([llama, granite4, lfm2, qwen35].map(short))(
@@ -251,15 +243,11 @@ describe('architectures on the CPU, from repositories as mlx-lm writes them', ()
 
 describe('architectures on the CPU, from folders as transformers writes gpt-oss', () => {
   let device: Device
-  let folder: string
+  const folder = ownFolder()
   beforeAll(async () => {
     device = await openCpuDevice({ threads: 1, exact: true })
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-gpt-oss-'))
   })
-  afterAll(async () => {
-    device.destroy()
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => device.destroy())
 
   const SHORT = short(gptOss)
   it.each([

@@ -1,6 +1,4 @@
 /** What is not understood is refused by name, of every architecture: nothing is uploaded by then. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
@@ -12,6 +10,7 @@ import { granite4 } from '../../../test/oracles/families/variants.js'
 import type { Case, Weights } from '../../../test/oracles/family.js'
 import { writeGguf } from '../../../test/oracles/files/gguf.js'
 import { FULL } from '../../../test/support/full.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { planEncoderLoad } from '../encoders/load-encoder.js'
@@ -150,11 +149,7 @@ function zerosOf({ tensors }: Case): Weights {
 }
 
 describe('of GGUF files', () => {
-  let folder: string
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-refusals-'))
-  })
-  afterAll(() => rm(folder, { recursive: true }))
+  const folder = ownFolder()
 
   const plan = (given: WeightOutline) => planModel(given, device)
   /** Where `more` of its metadata is wrong, matrices are left out, which are looked at later. */

@@ -1,11 +1,11 @@
 /** Families that are not run are refused by their names, whatever form their files have, before weights are downloaded. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { F32, Metadata, writeGgufFile } from '../../../bench/peers/gguf-file.js'
 import { addWords } from '../../../test/oracles/files/gguf.js'
 import { safetensors } from '../../../test/oracles/files/safetensors.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { webgpu } from '../../engines/webgpu/index.js'
 import { type Hub, hub } from '../files/hub.test-helper.js'
 
@@ -28,15 +28,13 @@ const config = (model_type: string) => ({
   ...(isMixture(model_type) && { num_experts: 8, num_local_experts: 8, num_experts_per_tok: 2 }),
 })
 
-let folder: string
+const folder = ownFolder()
 let weights: Uint8Array
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-unknown-'))
   const [rows, columns] = [4 * 1024, 512]
   const spec = { name: 'model.embed_tokens.weight', shape: [rows, columns], deviation: 1 }
   weights = safetensors([spec], () => new Float64Array(rows * columns))
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const text = [['tokenizer.json', json({ model: { type: 'BPE', vocab: {}, merges: [] } })]] as const
 

@@ -1,10 +1,9 @@
 /** Clef over the whole service: how it is asked, and what it refuses. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLEF_KINDS, type ClefInput, clef } from '../../../test/oracles/encoders/clef.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { webgpu } from '../../engines/webgpu/index.js'
 import { asking, serveMade, softmax, writeMade } from '../../engines/webgpu/made.test-helper.js'
 import type { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
@@ -24,17 +23,13 @@ interface ClefQuestion {
 describe('clef in the service', () => {
   let v1: V1
   let tokenizer: Tokenizer
-  let folder: string
+  const folder = ownFolder()
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
     const served = await serveMade(join(folder, 'clef.gguf'), made())
     v1 = served.v1
     tokenizer = served.tokenizer
   })
-  afterAll(async () => {
-    await v1.close()
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => v1.close())
   const ask = asking(() => v1, STATE)
   const WHO = {
     type: 'choice',

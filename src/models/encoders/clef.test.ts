@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { clef, clefInputs, headScores } from '../../../test/oracles/encoders/clef.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { TextTokens } from '../../contract/vector-model.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
@@ -27,14 +26,12 @@ const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>) =>
   Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)
 const worstOf = (all: readonly ArrayLike<number>[]) => Math.max(...all.map((own, i) => furthest(own, truth[i]!)))
 
-let folder: string
+const folder = ownFolder()
 let path: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
   path = join(folder, 'clef.gguf')
   await writeMade(path, made())
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const planned = async (device: Device, file: string) => {
   const options = { report: () => {}, signal: new AbortController().signal } as const

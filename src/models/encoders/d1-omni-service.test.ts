@@ -1,11 +1,10 @@
 /** d1-omni over the whole service: how it is asked, and what it refuses. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { d1Omni } from '../../../test/oracles/encoders/d1-omni.js'
 import { KINDS } from '../../../test/oracles/encoders/laya.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { asking, serveMade, softmax } from '../../engines/webgpu/made.test-helper.js'
 import type { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import type { V1 } from '../../index.js'
@@ -16,17 +15,13 @@ const weights = weightsOf(d1Omni)
 describe('d1-omni in the service', () => {
   let v1: V1
   let tokenizer: Tokenizer
-  let folder: string
+  const folder = ownFolder()
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
     const served = await serveMade(join(folder, 'd1-omni.gguf'), made())
     v1 = served.v1
     tokenizer = served.tokenizer
   })
-  afterAll(async () => {
-    await v1.close()
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => v1.close())
   const ask = asking(() => v1, STATE)
   const WHO = { type: 'choice', instructions: 'Who?', criteria: { billing: 'money', sales: null, other: null } }
   const TWICE = { type: 'noul', instructions: 'Paid twice', criteria: { true: 'yes it is' } }

@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { d1Omni, omniInputs } from '../../../test/oracles/encoders/d1-omni.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { TextTokens } from '../../contract/vector-model.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
@@ -23,14 +22,12 @@ const truth = inputs.map((input) => d1Omni.scores(weights, input))
 const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>) =>
   Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)
 
-let folder: string
+const folder = ownFolder()
 let path: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
   path = join(folder, 'd1-omni.gguf')
   await writeMade(path, made())
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const scoresOf = async (device: Device) => {
   const options = { report: () => {}, signal: new AbortController().signal } as const

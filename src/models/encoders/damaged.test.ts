@@ -1,8 +1,7 @@
 /** Files of models that decide, of which one thing is wrong: what it is, is named before weights are read. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { writeMade } from '../../engines/webgpu/made.test-helper.js'
@@ -14,16 +13,12 @@ import { made as madeClef } from './clef.test-helper.js'
 import { made as madeOmni } from './d1-omni.test-helper.js'
 import { planEncoderLoad } from './load-encoder.js'
 
-let folder: string
+const folder = ownFolder()
 let device: Device
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
   device = await openCpuDevice({ threads: 1 })
 })
-afterAll(async () => {
-  device.destroy()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => device.destroy())
 
 describe.each([
   ['clef', madeClef, /^(decision|dec|token_types)\./],

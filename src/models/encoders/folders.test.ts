@@ -1,26 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MARKS, minilm } from '../../../test/oracles/encoders/bert.js'
 import type { EncoderCase } from '../../../test/oracles/encoders/encoder-case.js'
 import { wordsTokenizer, writeEncoder } from '../../../test/oracles/files/repository.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { openRepository } from '../files/open.js'
 import { planEncoderLoad } from './load-encoder.js'
 
 describe('a folder of an encoder', () => {
-  let folder: string
+  const folder = ownFolder()
   let device: Device
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
     device = await openCpuDevice({ threads: 1 })
   })
-  afterAll(async () => {
-    device.destroy()
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => device.destroy())
 
   async function planned(files: NonNullable<EncoderCase['files']>) {
     const path = await mkdtemp(join(folder, 'encoder-'))

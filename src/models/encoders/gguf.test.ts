@@ -13,6 +13,7 @@ import { Random } from '../../../test/oracles/random.js'
 import { throughQ4_0 } from '../../../test/oracles/rounded.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
 import { FULL } from '../../../test/support/full.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { DEVICES } from '../../device/operations/devices.test-helper.js'
@@ -28,16 +29,12 @@ const SCORES = 3e-5
 
 /** The cases as llama.cpp's converter writes them, in f32; `check:gguf` holds them to llama.cpp in every type. */
 describe('encoders from GGUF files on the CPU', () => {
-  let folder: string
+  const folder = ownFolder()
   let device: Device
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
     device = await openCpuDevice({ threads: 1 })
   })
-  afterAll(async () => {
-    device.destroy()
-    await rm(folder, { recursive: true })
-  })
+  afterAll(() => device.destroy())
 
   async function opened(of: EncoderCase) {
     const path = join(folder, 'model.gguf')

@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { laya, layaInputs, writeLaya } from '../../../test/oracles/encoders/laya.js'
 import { encoderWeights } from '../../../test/oracles/encoders/source.js'
 import { writeGguf } from '../../../test/oracles/files/gguf.js'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import type { TextTokens } from '../../contract/vector-model.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
@@ -28,14 +27,12 @@ const opened = async (path: string): Promise<WeightSource> => {
   return (await openRepository({ kind: 'folder', path }, options)).weights
 }
 
-let folder: string
+const folder = ownFolder()
 let source: WeightSource
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
   await writeLaya(join(folder, 'laya'))
   source = await opened(join(folder, 'laya'))
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const scoresOf = async (device: Device, from: WeightSource, batch: readonly TextTokens[]) => {
   const plan = planEncoderLoad(from, device, { name: 'test/laya' })

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ownFolder } from '../../../test/support/own-folder.js'
 import { writeMadeUp } from './formats/gguf/made-up.test-helper.js'
 import { type Hub, hub, send } from './hub.test-helper.js'
 import { type OpenOptions, openRepository } from './open.js'
@@ -10,7 +10,7 @@ import { verify } from './verify.js'
 
 const PATH = 'org/model/resolve/main/model.gguf'
 
-let folder: string
+const folder = ownFolder()
 let bytes: Buffer
 let sha256: string
 let cache: string
@@ -18,13 +18,11 @@ let server: Hub
 let count = 0
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-integrity-'))
   const path = join(folder, 'model.gguf')
   await writeMadeUp(path, { types: { '*': 'Q8_0' } })
   bytes = await readFile(path)
   sha256 = createHash('sha256').update(bytes).digest('hex')
 })
-afterAll(() => rm(folder, { recursive: true }))
 beforeEach(async () => {
   cache = join(folder, `cache-${count++}`)
   server = await hub(new Map([[PATH, bytes]]))

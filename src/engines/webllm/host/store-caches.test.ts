@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ownFolder } from '../../../../test/support/own-folder.js'
 import { type Hub, hub } from '../../../models/files/hub.test-helper.js'
 import { diskStore } from '../../../models/files/store/disk.js'
 import { noStore } from '../../../models/files/store/memory.js'
@@ -10,17 +10,13 @@ import { seenStore } from './seen-store.js'
 import { storeCaches } from './store-caches.js'
 
 const bytes = Uint8Array.from({ length: 100_000 }, (_, i) => (i * 31) % 251)
-let folder: string
+const folder = ownFolder()
 let server: Hub
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-caches-'))
   server = await hub(new Map([['shard.bin', bytes]]))
 })
-afterAll(async () => {
-  await server.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => server.close())
 
 const open = (store = diskStore(folder)!) => storeCaches(seenStore(store), fetch).open('webllm/model')
 const bytesOf = async (response: Response | undefined) => new Uint8Array(await response!.arrayBuffer())

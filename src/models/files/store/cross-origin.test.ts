@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ownFolder } from '../../../../test/support/own-folder.js'
 import { webgpu } from '../../../engines/webgpu/index.js'
 import { writeMadeUp } from '../formats/gguf/made-up.test-helper.js'
 import { type Hub, hub } from '../hub.test-helper.js'
@@ -13,20 +13,18 @@ import { SharedFiles } from './cross-origin.test-helper.js'
 
 const PATH = 'org/model/resolve/main/model.gguf'
 
-let folder: string
+const folder = ownFolder()
 let bytes: Buffer
 let sha256: string
 let server: Hub
 let files: SharedFiles
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-shared-'))
   const path = join(folder, 'model.gguf')
   await writeMadeUp(path, { types: { '*': 'Q8_0' } })
   bytes = await readFile(path)
   sha256 = createHash('sha256').update(bytes).digest('hex')
 })
-afterAll(() => rm(folder, { recursive: true }))
 beforeEach(async () => {
   files = new SharedFiles()
   server = await hub(new Map([[PATH, bytes]]))

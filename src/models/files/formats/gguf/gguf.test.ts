@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeGguf } from '../../../../../bench/peers/gguf.js'
+import { ownFolder } from '../../../../../test/support/own-folder.js'
 import { syntheticSource } from '../../../../bench/shapes.js'
 import { openCpuDevice } from '../../../../device/cpu/index.js'
 import { webgpu } from '../../../../engines/webgpu/index.js'
@@ -17,11 +17,7 @@ import type { WeightSource } from '../../source.js'
 import { type MadeUp, numberOf, partOf, SIZES, writeMadeUp } from './made-up.test-helper.js'
 import { READABLE, typeOf } from './types.js'
 
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-gguf-test-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
+const folder = ownFolder()
 
 let count = 0
 async function written(of: MadeUp): Promise<string> {

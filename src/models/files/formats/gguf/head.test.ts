@@ -1,17 +1,16 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ownFolder } from '../../../../../test/support/own-folder.js'
 import { type Hub, hub } from '../../hub.test-helper.js'
 import { locationOf } from '../../location.js'
 import { describeRepository, surveyRepository } from '../../open.js'
 import { writeMadeUp } from './made-up.test-helper.js'
 
 const MIB = 2 ** 20
-let folder: string
+const folder = ownFolder()
 let server: Hub
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-head-'))
   const files = new Map<string, Buffer>()
   // Vocabularies of real models make heads of some megabytes.
   for (const [name, bytes] of [['small', 0] as const, ['large', 1.5 * MIB] as const]) {
@@ -21,10 +20,7 @@ beforeAll(async () => {
   }
   server = await hub(files)
 })
-afterAll(async () => {
-  await server.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => server.close())
 beforeEach(() => {
   server.requests.length = 0
 })

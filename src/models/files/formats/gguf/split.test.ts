@@ -1,9 +1,9 @@
 /** A model in several files, from wherever it may come: each part is whole, or named for what it lacks. */
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ownFolder } from '../../../../../test/support/own-folder.js'
 import { type Hub, hub, send } from '../../hub.test-helper.js'
 import { locationOf, type ModelLocation } from '../../location.js'
 import { type OpenOptions, openRepository, surveyRepository } from '../../open.js'
@@ -15,18 +15,16 @@ const NAMES = Array.from({ length: PARTS }, (_, i) => partOf('made-up.gguf', i, 
 const SECOND = NAMES[1]!
 const ROOT = 'org/made-up/resolve/main/'
 
-let folder: string
+const folder = ownFolder()
 let whole: string
 const parts = new Map<string, Buffer>()
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-split-'))
   whole = join(folder, 'whole.gguf')
   const types = { '*': 'Q8_0', attn_v: 'Q6_K', ffn_up: 'F16' }
   await writeMadeUp(whole, { types })
   await writeMadeUp(join(folder, 'made-up.gguf'), { types, parts: PARTS })
   for (const name of NAMES) parts.set(name, await readFile(join(folder, name)))
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 let server: Hub
 let cache: string

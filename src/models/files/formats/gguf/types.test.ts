@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { ownFolder } from '../../../../../test/support/own-folder.js'
 import type { BlockType } from '../../../../platform/block-types.js'
 import type { RepositoryFiles } from '../../files.js'
 import { hub } from '../../hub.test-helper.js'
@@ -72,14 +72,12 @@ it('types have the numbers that ggml gives them', () => {
 const TENSOR = 'blk.1.ffn_down.weight'
 
 describe('a type that is not read is refused by its name and the tensor that has it', () => {
-  let folder: string
+  const folder = ownFolder()
   let whole: Buffer
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'local-v1-types-'))
     await writeMadeUp(join(folder, 'whole.gguf'), { types: { '*': 'F16' } })
     whole = await readFile(join(folder, 'whole.gguf'))
   })
-  afterAll(() => rm(folder, { recursive: true }))
 
   const numbered = STANDARD.map((label, number) => [label, number] as const)
   it.each([...numbered.filter(([label]) => !READABLE.includes(label)), ['number 4711', 4711] as const])(

@@ -1,9 +1,9 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { ownFolder } from '../../../../../test/support/own-folder.js'
 import { breathe } from '../../../../platform/turns.js'
 import type { MessageItem, ResponseResource } from '../wire/resource.js'
 import { folderResponses } from './folder.js'
@@ -35,12 +35,8 @@ const ANN = { caller: 'ann' }
 const BOB = { caller: 'bob' }
 const itemOf = async (store: ResponseStore, id: string, owner: Owner = ANN) => (await store.items(owner, [id])).get(id)
 
-let folder: string
+const folder = ownFolder()
 let count = 0
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-responses-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
 
 const STORES: Record<string, (bounds?: ResponseBounds) => ResponseStore> = {
   'in memory': (bounds) => memoryResponses(bounds),
