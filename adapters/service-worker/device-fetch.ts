@@ -28,14 +28,12 @@ export class DeviceFetch {
   readonly #parts: DeviceFetchParts
   #link: HostLink | undefined
   #finding: Promise<HostLink | undefined> | undefined
+  /** While anyone waits: a page at rest is not woken. */
+  #pings: ReturnType<typeof setInterval> | undefined
 
   constructor(parts: DeviceFetchParts) {
     this.#parts = parts
-    const pings = setInterval(() => this.#ping(), PING_MS)
-    parts.open.addEventListener('abort', () => {
-      clearInterval(pings)
-      this.leave()
-    })
+    parts.open.addEventListener('abort', () => this.leave())
   }
 
   async fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
@@ -61,6 +59,7 @@ export class DeviceFetch {
 
   async #find(): Promise<HostLink | undefined> {
     if (this.#parts.open.aborted) return undefined
+    this.#pings ??= setInterval(() => this.#ping(), PING_MS)
     if (this.#link?.open) return this.#link
     this.#finding ??= this.#open().finally(() => {
       this.#finding = undefined
@@ -106,10 +105,14 @@ export class DeviceFetch {
   #ping(): void {
     const { worker } = this.#parts
     const link = this.#link
+    if (!this.#finding && !link?.busy) {
+      clearInterval(this.#pings)
+      this.#pings = undefined
+    }
     // A worker of this page's own cannot be frozen while this page is not.
-    if (!link?.open || link.host === worker.host) return
+    if (!link?.busy || link.host === worker.host) return
     if (link.ping() === 'silent') link.lose()
-    else if (link.busy) this.#parts.seek(link.host)
+    else this.#parts.seek(link.host)
   }
 
   #unreachable(): V1Error {

@@ -282,6 +282,33 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     expect(await (await tab.chat({}, 'device')).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
   })
 
+  test('a page that waits for nothing is not woken: no clock of it runs', async () => {
+    await here.context.addInitScript(() => {
+      const running = new Set<unknown>()
+      const { setInterval: begin, clearInterval: end } = window
+      const counted = (...given: Parameters<typeof begin>) => {
+        const clock = begin(...given)
+        running.add(clock)
+        return clock
+      }
+      const ended = (clock: ReturnType<typeof begin>) => {
+        running.delete(clock)
+        end(clock)
+      }
+      Object.assign(window, { running, setInterval: counted, clearInterval: ended })
+    })
+    const clocks = (tab: OpenTab) =>
+      tab.page.evaluate(() => (window as unknown as { running: Set<unknown> }).running.size)
+    const tabs = [await here.open(), await here.open()]
+    for (const tab of tabs) {
+      const chat = await tab.chat({ model: 'test/endless', stream: true }, 'device')
+      await chat.until(({ text }) => text.includes('tick'))
+      expect(await clocks(tab)).toBe(1)
+      await chat.leave()
+    }
+    for (const tab of tabs) await expect.poll(() => clocks(tab)).toBe(0)
+  })
+
   test('tabs and service workers that have ended leave nothing behind', async () => {
     const first = await here.open()
     await where(first)
