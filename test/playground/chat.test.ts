@@ -5,7 +5,7 @@ import { express } from '../../adapters/express.js'
 import { buildServedPage } from '../../apps/playground/build/build.js'
 import type { ChatCall } from '../../src/contract/engine.js'
 import { textOf } from '../../src/contract/engine.js'
-import { type Script, scripted } from '../../src/engines/scripted.js'
+import { type Script, type Step, scripted } from '../../src/engines/scripted.js'
 import { createV1, V1Error } from '../../src/index.js'
 import { sharedChromium } from '../support/chromium.js'
 import { filesIn } from '../support/folder.js'
@@ -20,12 +20,25 @@ const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 't
 
 let callCount = 0
 let broken = false
+/** Ends the answer to "Slowly." */
+let goOn: () => void = () => {}
+
+/** Says a little, and the rest once it is told to. */
+async function* slowly(): AsyncGenerator<Step> {
+  yield { type: 'text-delta', choice: 0, text: 'First *this*,\n\nthen th' }
+  await new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  yield { type: 'text-delta', choice: 0, text: 'at,\n\nand more.' }
+  yield { type: 'finish', choice: 0, reason: 'stop' }
+}
 
 /** Thinks where it is told to, and never says the same twice. */
-function speak({ messages, templateOptions }: ChatCall): Script {
+function speak({ messages, templateOptions }: ChatCall): Script | AsyncIterable<Step> {
   callCount++
   if (broken) throw new V1Error(500, 'The model is tired.', { code: 'tired' })
   const last = textOf(messages.at(-1)!.content)
+  if (last === 'Slowly.') return slowly()
   const thought = { type: 'reasoning-delta', choice: 0, text: 'Five and *nothing* else.' } as const
   const answer = `Number ${callCount}, to **${last}**, after ${messages.length - 1}:\n\n- <img src=x onerror=alert(1)>\n`
   const delta = { type: 'text-delta', choice: 0, text: answer } as const
@@ -187,6 +200,37 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     expect(await bottomOf('.message.assistant')).toBeLessThanOrEqual((await topOf('.composer')) + 1)
     await picture(page, '25-phone-chat-long')
     await page.setViewportSize({ width: 1360, height: 900 })
+  })
+
+  /** A tab of its own, of a visitor who has been here or not. */
+  async function opened(visitor: BrowserContext): Promise<Page> {
+    const tab = await visitor.newPage()
+    await tab.goto(`${server.origin}/#/chat`)
+    await tab.locator('body.ready').waitFor()
+    return tab
+  }
+  const say = async (tab: Page, text: string) => {
+    await tab.getByLabel('Message').fill(text)
+    await tab.getByLabel('Message').press('Enter')
+  }
+  const saidIn = async (tab: Page, count: number) => {
+    await expect.poll(() => tab.locator('.message-foot').count()).toBe(count)
+  }
+
+  test('leaves alone what it has written: what is selected there stays selected while more comes', async () => {
+    const visitor = await browser.newContext()
+    const tab = await opened(visitor)
+    await say(tab, 'Slowly.')
+    await tab.getByText('then th').waitFor()
+    const selected = () => tab.evaluate(() => String(getSelection()))
+    await tab.evaluate(() => getSelection()!.selectAllChildren(document.querySelector('.message.assistant .said')!))
+    const before = await selected()
+    expect(before).toMatch(/^First this,\s+then th\s*$/)
+    goOn()
+    await saidIn(tab, 1)
+    expect(await tab.locator('.message.assistant .said').textContent()).toBe('First this,then that,and more.')
+    expect(await selected()).toContain(before.trim())
+    await visitor.close()
   })
 
   test('keeps a request that was written by hand, and puts it aside for a sample', async () => {

@@ -9,6 +9,7 @@ import { decisionCode } from '../../apps/playground/page/decision-code.js'
 import { asDecisionDraft, type DecisionBody, optionOf, questionOf } from '../../apps/playground/page/decision-draft.js'
 import { decisionExamples } from '../../apps/playground/page/decision-examples.js'
 import { asResult } from '../../apps/playground/page/device-bench.js'
+import { framed } from '../../apps/playground/page/dom.js'
 import { examples } from '../../apps/playground/page/examples.js'
 import { likelihood, whole } from '../../apps/playground/page/format.js'
 import { jsonFault } from '../../apps/playground/page/json-syntax.js'
@@ -88,6 +89,44 @@ describe('JSON that is still being written', () => {
   test.each(['', ' ', 'x', '{"a":"\\u12', '{"a":tr', '["a",', '{"a":1,,', '"\u0001'])('%j does not fail', (text) => {
     expect(() => readPartial(text)).not.toThrow()
   })
+})
+
+describe('an answer that is drawn while it comes', () => {
+  /** A piece comes each millisecond, and to draw all so far takes as many as there are. */
+  function drawing(pieces: number, hidden: boolean) {
+    vi.useFakeTimers()
+    vi.stubGlobal('document', { hidden })
+    vi.stubGlobal('requestAnimationFrame', (frame: () => void) => setTimeout(frame, 16))
+    let [come, drawn, took] = [0, 0, 0]
+    const drawSoon = framed(
+      () => {
+        drawn = come
+        took += come
+      },
+      () => performance.now() + took,
+    )
+    while (come < pieces) {
+      come++
+      drawSoon()
+      vi.advanceTimersByTime(1)
+    }
+    const whileItCame = took
+    vi.runAllTimers()
+    vi.useRealTimers()
+    vi.unstubAllGlobals()
+    return { drawn, whileItCame }
+  }
+
+  test.each([false, true])(
+    'takes no more time than it takes to come, and is whole in the end (hidden: %s)',
+    (hidden) => {
+      for (const pieces of [1000, 10_000]) {
+        const { drawn, whileItCame } = drawing(pieces, hidden)
+        expect(whileItCame).toBeLessThanOrEqual(2 * pieces)
+        expect(drawn).toBe(pieces)
+      }
+    },
+  )
 })
 
 describe('the words of a JSON text', () => {

@@ -35,20 +35,65 @@ export function byId<T extends HTMLElement>(id: string, type: new () => T): T {
   return element
 }
 
-/** Runs `draw` once per frame, however often it is asked for. */
-export function framed(draw: () => void): () => void {
-  let scheduled = false
-  return () => {
-    if (scheduled) return
-    scheduled = true
+/**
+ * Runs `draw` once per frame, however often it is asked for, and not before as much time has gone by as the frame took that
+ * it drew last: to draw a long answer takes long, and whoever reads wants to scroll, select and stop.
+ */
+export function framed(draw: () => void, now = () => performance.now()): () => void {
+  let isNext = false
+  let isWanted = false
+  const begin = () => {
+    isNext = true
+    isWanted = false
     // A tab in the background draws no frames, and its answers go on.
-    const now = () => {
-      scheduled = false
-      draw()
-    }
-    if (document.hidden) setTimeout(now, 100)
-    else requestAnimationFrame(now)
+    if (document.hidden) setTimeout(run, 100)
+    else requestAnimationFrame(run)
   }
+  const run = () => {
+    const began = now()
+    const pause = () => setTimeout(rest, now() - began)
+    // Behind the frame: to lay it out takes longer than to make it. In the background timers wait, and nothing is laid out.
+    if (!document.hidden) setTimeout(pause)
+    draw()
+    if (document.hidden) pause()
+  }
+  const rest = () => {
+    isNext = false
+    if (isWanted) begin()
+  }
+  return () => {
+    isWanted = true
+    if (!isNext) begin()
+  }
+}
+
+/**
+ * Makes what stands like `wanted`, which is taken apart for it. What is so already is left alone: whoever has selected
+ * words of it or stands at one of its links goes on, and it is not laid out anew.
+ */
+export function become(standing: Element, wanted: Element): void {
+  for (const { name } of [...standing.attributes]) if (!wanted.hasAttribute(name)) standing.removeAttribute(name)
+  for (const { name, value } of wanted.attributes) {
+    if (standing.getAttribute(name) !== value) standing.setAttribute(name, value)
+  }
+  const old = [...standing.childNodes]
+  const next = [...wanted.childNodes]
+  for (const gone of old.slice(next.length)) gone.remove()
+  for (const [i, node] of next.entries()) {
+    const before = old[i]
+    if (!before) standing.append(node)
+    else if (before.isEqualNode(node)) continue
+    else if (before instanceof Text && node instanceof Text) grow(before, node.data)
+    else if (before instanceof Element && node instanceof Element && before.tagName === node.tagName) {
+      become(before, node)
+    } else before.replaceWith(node)
+  }
+}
+
+/** A selection in it stays where it only grows. */
+function grow(text: Text, data: string): void {
+  if (data.startsWith(text.data)) text.appendData(data.slice(text.length))
+  else text.data = data
 }
 
 /** Where an answer stands below what is asked, it is out of sight: this shows the panel that it is in. */

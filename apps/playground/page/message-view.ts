@@ -1,5 +1,5 @@
 import { copy } from './copy.js'
-import { button, el } from './dom.js'
+import { become, button, el } from './dom.js'
 import { seconds } from './format.js'
 import type { Generation } from './generation.js'
 import { markdown } from './markdown.js'
@@ -17,6 +17,7 @@ export function questionView(text: string, edit: () => void): HTMLElement {
 export class AnswerView {
   readonly element: HTMLElement
   readonly #text = el('div', { class: 'said' })
+  readonly #said = el('div', { class: 'markdown' })
   readonly #thought = el('div', { class: 'thought-text' })
   readonly #thoughtHead = el('summary', {})
   readonly #thinking = el('details', { class: 'thought', hidden: true }, this.#thoughtHead, this.#thought)
@@ -37,13 +38,18 @@ export class AnswerView {
     this.#thoughtHead.textContent = text === '' ? 'Thinking' : `Thought for ${seconds((thoughtMs ?? 0) / 1000)}`
     this.#thought.textContent = thought
     if (load && text === '' && thought === '') this.#text.replaceChildren(progressView(load))
-    else this.#text.replaceChildren(markdown(text))
+    else this.#say(text)
+  }
+
+  #say(text: string): void {
+    become(this.#said, markdown(text))
+    if (this.#said.parentNode === null) this.#text.replaceChildren(this.#said)
   }
 
   /** Once it is there; `again` asks for another. */
   end(text: string, again: () => void, generation?: Generation): void {
     this.element.classList.remove('writing')
-    this.#text.replaceChildren(markdown(text))
+    this.#say(text)
     const copying: HTMLButtonElement = button('Copy', () => void copy(text, copying), { class: 'quiet small' })
     const another = button('Again', again, { class: 'quiet small again' })
     const line = generation && metricsLine(generation)

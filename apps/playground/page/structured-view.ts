@@ -1,10 +1,10 @@
-import { type PartialJson, readPartial } from '../../../src/grammar/partial-json.js'
+import { readPartial } from '../../../src/grammar/partial-json.js'
 import { onExample, showsExample, slugOf, wantedExample } from './address.js'
 import { ApiError, type ChatBody, tellsEvidence } from './api.js'
 import { chatCode } from './code.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
-import { announce, button, byId, el, framed, showPanelOf } from './dom.js'
+import { announce, become, button, byId, el, framed, showPanelOf } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
 import { frameOf } from './embed.js'
 import { type Example, examples } from './examples.js'
@@ -224,7 +224,7 @@ export class StructuredView {
       await this.#models.loadForRequest()
       this.#request = this.#body(this.#schema)
       await generation.run(this.#request, settings().project, this.#drawSoon)
-      announce(`The answer is complete: ${generation.tokens} tokens.`)
+      announce(generation.stopped ? 'Stopped.' : `The answer is complete: ${generation.tokens} tokens.`)
     } catch (error) {
       this.#fail(error, source)
     } finally {
@@ -258,23 +258,25 @@ export class StructuredView {
   #draw(): void {
     const generation = this.#generation
     const text = generation?.text ?? ''
-    const value = readPartial(text)
-    const shown = this.#shown(generation, value)
+    const shown = this.#shown(generation)
     const load = this.#busy ? this.#models.loads.get(this.#models.selected) : undefined
     const error = this.#error ? failureView(this.#error, () => void this.#start()) : undefined
     const nodes = [...(error ? [error] : []), ...(load ? [progressView(load)] : []), shown]
+    const standing = this.#answer.firstElementChild
+    const isAlone = nodes.length === 1 && this.#answer.children.length === 1
     // What stands there already keeps its focus, and a slider its finger.
-    if (nodes.length !== 1 || this.#answer.children.length !== 1 || this.#answer.firstElementChild !== shown) {
-      this.#answer.replaceChildren(...nodes)
-    }
+    if (isAlone && standing?.cloneNode().isEqualNode(shown.cloneNode())) {
+      if (standing !== shown) become(standing, shown)
+    } else this.#answer.replaceChildren(...nodes)
     this.#run.textContent = actionLabel(this.#models, 'Generate')
     this.#metrics.replaceChildren(metricsView(generation))
     byId('copy-json', HTMLButtonElement).disabled = text === '' || this.#busy
   }
 
-  #shown(generation: Generation | undefined, value: PartialJson | undefined): HTMLElement {
+  #shown(generation: Generation | undefined): HTMLElement {
     const written = generation !== undefined && generation.pieces.length > 0
     if (written && this.#view === 'tokens') return tokensView(generation.pieces, true)
+    const value = readPartial(generation?.text ?? '')
     if (!written || this.#view !== 'sources') return fieldsView(this.#schema, value, this.#busy)
     if (!this.#request?.evidence) {
       const why = 'This model does not say how sure it is. Models that run on this device do.'
