@@ -213,8 +213,10 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await tab.getByLabel('Message').fill(text)
     await tab.getByLabel('Message').press('Enter')
   }
+  const said = (tab: Page) => tab.locator('.message.user .said').allTextContents()
   const saidIn = async (tab: Page, count: number) => {
     await expect.poll(() => tab.locator('.message-foot').count()).toBe(count)
+    return said(tab)
   }
 
   test('leaves alone what it has written: what is selected there stays selected while more comes', async () => {
@@ -230,6 +232,37 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await saidIn(tab, 1)
     expect(await tab.locator('.message.assistant .said').textContent()).toBe('First this,then that,and more.')
     expect(await selected()).toContain(before.trim())
+    await visitor.close()
+  })
+
+  test('keeps what two tabs were told, and the newest where the browser has no more room', async () => {
+    const visitor = await browser.newContext()
+    const first = await opened(visitor)
+    await say(first, 'In both.')
+    await saidIn(first, 1)
+    const second = await opened(visitor)
+    await say(first, 'Here.')
+    await saidIn(first, 2)
+    await say(second, 'There.')
+    await saidIn(second, 2)
+    await first.reload()
+    expect(await saidIn(first, 2)).toEqual(['In both.', 'There.'])
+    await first.getByText('Earlier chats: 1').click()
+    await first.getByRole('button', { name: 'In both.', exact: true }).click()
+    expect(await said(first)).toEqual(['In both.', 'Here.'])
+
+    await first.getByRole('button', { name: 'New', exact: true }).click()
+    await first.evaluate(() => {
+      for (let size = 2 ** 22; size >= 1; size /= 2) {
+        try {
+          localStorage.setItem(`full ${size}`, 'x'.repeat(size))
+        } catch {}
+      }
+    })
+    await say(first, 'Into no room.')
+    await saidIn(first, 1)
+    await first.reload()
+    expect(await saidIn(first, 1)).toEqual(['Into no room.'])
     await visitor.close()
   })
 

@@ -220,13 +220,13 @@ export class ChatView {
       answer.draw(generation, undefined)
       answer.end(generation.text, () => this.#again(), generation)
       current.messages.push({ role: 'assistant', content: generation.text })
-      this.#conversations.keep()
+      this.#conversations.keep(current)
       announce(generation.stopped ? 'Stopped.' : generation.text)
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       const atField = showSettingError(error instanceof ApiError ? error.param : null, message) || generation.stopped
       const again = giveBack(atField)
-      this.#conversations.keep()
+      this.#conversations.keep(current)
       if (atField || current !== this.#conversations.current) answer.element.remove()
       else {
         const view = failureView(error, () => {

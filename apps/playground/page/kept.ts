@@ -7,11 +7,22 @@ export function keptValue<T>(name: string): T | undefined {
   }
 }
 
-export function keepValue(name: string, value: unknown): void {
+/** Whether it is kept now: what is not lasts as long as the page. */
+export function keepValue(name: string, value: unknown): boolean {
   try {
     if (value === undefined) localStorage.removeItem(name)
     else localStorage.setItem(name, JSON.stringify(value))
+    return true
   } catch {
-    // It lasts as long as the page.
+    return false
+  }
+}
+
+/** The names of all that is kept under names that begin so. */
+export function keptNames(beginning: string): string[] {
+  try {
+    return Object.keys(localStorage).filter((name) => name.startsWith(beginning))
+  } catch {
+    return []
   }
 }
