@@ -235,6 +235,33 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await visitor.close()
   })
 
+  test('writes each paragraph from the side that its language begins at', async () => {
+    const visitor = await browser.newContext()
+    const tab = await opened(visitor)
+    await say(tab, 'שלום!')
+    await saidIn(tab, 1)
+    const [first, last] = await tab.locator('.message.user .said').evaluate((said) =>
+      [0, said.textContent!.length - 1].map((at) => {
+        const letter = document.createRange()
+        letter.setStart(said.firstChild!, at)
+        letter.setEnd(said.firstChild!, at + 1)
+        return letter.getBoundingClientRect().left
+      }),
+    )
+    expect(last).toBeLessThan(first!)
+    await visitor.close()
+  })
+
+  test('takes a long text that was pasted into the wrong field: what is no schema is not coloured word by word', async () => {
+    const visitor = await browser.newContext()
+    const tab = await opened(visitor)
+    await tab.getByRole('tab', { name: 'Structured' }).click()
+    await tab.getByRole('textbox', { name: 'Schema' }).fill('It is no schema. '.repeat(15_000))
+    expect(await tab.locator('#schema-error').textContent()).toContain('not JSON')
+    expect(await tab.locator('.editor-colours span').count()).toBeLessThan(10)
+    await visitor.close()
+  })
+
   test('keeps what two tabs were told, and the newest where the browser has no more room', async () => {
     const visitor = await browser.newContext()
     const first = await opened(visitor)

@@ -605,6 +605,28 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await look('10-dark')
   })
 
+  test('tells what is chosen, and who decided a token, in the colours of the reader too', async () => {
+    await page.emulateMedia({ forcedColors: 'active' })
+    const styleOf = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element) => {
+          const { backgroundColor, textDecorationLine } = getComputedStyle(element)
+          return [backgroundColor, textDecorationLine]
+        })
+    for (const [chosen, other] of [
+      ['[role="tab"][aria-selected="true"]', '[role="tab"][aria-selected="false"]'],
+      ['.chip[aria-pressed="true"]', '.chip[aria-pressed="false"]'],
+      ['.panel-head .segments :checked + span', '.panel-head .segments :not(:checked) + span'],
+      ['.tokens .sampled', '.tokens .forced'],
+      ['.share-bar .sampled', '.share-bar .forced'],
+    ] as const)
+      expect(await styleOf(chosen), chosen).not.toEqual(await styleOf(other))
+    await look('10-forced-colours')
+    await page.emulateMedia({ forcedColors: 'none' })
+  })
+
   test('has every tab without a barrier, light, dark and on the smallest phone, with nothing cut', async () => {
     /**
      * Without LOCAL_V1_FULL each theme and each width, not each in each; and axe, which takes half a second of a core,

@@ -1,4 +1,4 @@
-import { type JsonToken, jsonTokens } from './json-tokens.js'
+import { eachJsonToken, type JsonToken } from './json-tokens.js'
 
 export interface SyntaxFault {
   /** What follows "This is not JSON: ". */
@@ -11,10 +11,12 @@ type Next = 'value or end' | 'key or end' | 'key' | 'colon' | 'value' | 'comma o
 
 /** Why a text is no JSON, in our own words: each browser has others, and not all say where. Undefined: it is JSON. */
 export function jsonFault(text: string): SyntaxFault | undefined {
-  const tokens = jsonTokens(text).filter(({ kind }) => kind !== 'space')
   const open: { readonly token: JsonToken; next: Next }[] = []
   let done = false
-  for (const token of tokens) {
+  let isEmpty = true
+  for (const token of eachJsonToken(text)) {
+    if (token.kind === 'space') continue
+    isEmpty = false
     const fault = wordFault(token)
     if (fault !== undefined) return { reason: fault, at: token.at }
     if (done) return { reason: `something follows after its end: ${shown(token)}`, at: token.at }
@@ -33,7 +35,7 @@ export function jsonFault(text: string): SyntaxFault | undefined {
       else done = true
     }
   }
-  if (tokens.length === 0) return { reason: 'it is empty', at: 0 }
+  if (isEmpty) return { reason: 'it is empty', at: 0 }
   const left = open.at(-1)
   if (!left) return undefined
   return { reason: `it ends before this ${shown(left.token)} is closed`, at: left.token.at }

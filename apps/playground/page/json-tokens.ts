@@ -8,15 +8,16 @@ export interface JsonToken {
 const WORDS = /(\s+)|("(?:[^"\\\n]|\\.)*"?)|(-?\d[\d.eE+-]*)|(true|false|null)|([{}[\],:])|(.)/gs
 const KINDS = ['space', 'string', 'number', 'word', 'mark', 'wrong'] as const
 
-export function jsonTokens(text: string): JsonToken[] {
-  const tokens: JsonToken[] = []
+export const jsonTokens = (text: string): JsonToken[] => [...eachJsonToken(text)]
+
+/** One after the other, for who may not want them all. */
+export function* eachJsonToken(text: string): Generator<JsonToken> {
   for (const match of text.matchAll(WORDS)) {
     const kind = KINDS[match.slice(1).findIndex((group) => group !== undefined)]!
     const isKey =
       kind === 'string' && /^\s*:/.test(text.slice(match.index + match[0].length, match.index + match[0].length + 40))
-    tokens.push({ kind: isKey ? 'key' : kind, text: match[0], at: match.index })
+    yield { kind: isKey ? 'key' : kind, text: match[0], at: match.index }
   }
-  return tokens
 }
 
 /** Where the value at `path` begins, or the key `keyword` within it; undefined if there is none. */

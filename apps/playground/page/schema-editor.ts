@@ -3,6 +3,9 @@ import { jsonTokens } from './json-tokens.js'
 import type { SchemaFault } from './schema-fault.js'
 import { syntaxFault } from './schema-fault.js'
 
+/** Of a longer text the words have no colours: it is no schema, and to colour a megabyte takes half a minute. */
+const MOST_COLOURED = 50_000
+
 /** A text area over a coloured copy of its text, whose lines are numbered, and a place for errors. */
 export class SchemaEditor {
   readonly element: HTMLElement
@@ -71,7 +74,8 @@ export class SchemaEditor {
     let row = newRow(wrong === 1)
     let count = 1
     rows.append(row)
-    for (const token of jsonTokens(text)) {
+    const tokens = text.length > MOST_COLOURED ? [{ kind: 'space', text } as const] : jsonTokens(text)
+    for (const token of tokens) {
       token.text.split('\n').forEach((part, i) => {
         if (i > 0) {
           count++
