@@ -137,6 +137,15 @@ describe.skipIf(!canUnpack)('usage in IndexedDB (npm has Chromium for Linux on x
     expect(await rows(page)).toMatchObject([{ requests: 1 }])
   })
 
+  test('the response that was made last is the newest, also where the clock was set back between two visits', async () => {
+    const ids: string[] = []
+    for (const ahead of [7_200_000, 7_200_000, 0, 0]) {
+      ids.push(await ask(page, 'respond', ahead))
+      await page.reload()
+    }
+    expect(await Promise.all(ids.map((id) => ask(page, 'has', id)))).toEqual([false, false, true, true])
+  })
+
   test('is what the usage endpoint of a service in the page tells', async () => {
     const now = Math.floor(Date.now() / 1000)
     for (const project of ['a/x', 'a/y', 'a/x']) {

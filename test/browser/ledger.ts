@@ -1,6 +1,6 @@
-/** Run in a page: the ledger in its IndexedDB, and a service that keeps it. */
+/** Run in a page: the ledger in its IndexedDB, and a service that keeps it, and two responses. */
 import { scripted } from '../../src/engines/scripted.js'
-import { createV1, indexedDbUsage } from '../../src/index.js'
+import { createV1, indexedDbResponses, indexedDbUsage } from '../../src/index.js'
 import type { UsageEvent, UsageRow } from '../../src/usage/ledger.js'
 
 export interface LedgerInPage {
@@ -11,13 +11,18 @@ export interface LedgerInPage {
   wipe(): Promise<void>
   /** The status of one chat request, for a project. */
   chat(project: string): Promise<number>
+  /** Makes a response while the clock is so many milliseconds ahead; its id. */
+  respond(ahead: number): Promise<string>
+  /** Whether it is still there. */
+  has(id: string): Promise<boolean>
   /** The body of the usage page. */
   usage(query: string): Promise<unknown>
 }
 
 const ledger = indexedDbUsage('ledger')
 const engine = scripted({ models: { 'test/hello': 'Hello there, you.' } })
-const v1 = createV1({ engine, keys: [{ key: 'sk-test', id: 'me' }], usage: ledger })
+const responses = indexedDbResponses('responses', { maxResponses: 2 })
+const v1 = createV1({ engine, keys: [{ key: 'sk-test', id: 'me' }], usage: ledger, responses })
 const authorization = 'Bearer sk-test'
 
 const inPage: LedgerInPage = {
@@ -42,6 +47,19 @@ const inPage: LedgerInPage = {
     )
     await response.text()
     return response.status
+  },
+  async respond(ahead) {
+    const { now } = Date
+    Date.now = () => now() + ahead
+    const headers = { authorization, 'content-type': 'application/json' }
+    const body = JSON.stringify({ model: 'test/hello', input: 'Hello?' })
+    const request = new Request(`${location.origin}/v1/responses`, { method: 'POST', headers, body })
+    const { id } = (await (await v1.fetch(request)).json()) as { id: string }
+    Date.now = now
+    return id
+  },
+  async has(id) {
+    return (await v1.fetch(new Request(`${location.origin}/v1/responses/${id}`, { headers: { authorization } }))).ok
   },
   async usage(query) {
     const path = `${location.origin}/v1/organization/usage/completions?${query}`
