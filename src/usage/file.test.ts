@@ -214,6 +214,77 @@ describe('a ledger in a file', () => {
   })
 })
 
+describe('a ledger that is kept for long', () => {
+  it('is summed up while it serves, and every request is counted once at every moment', async () => {
+    const path = newFile()
+    const ledger = fileUsage(path, { maxLines: 50 })
+    for (let i = 1; i <= 600; i++) {
+      await ledger.record(event({ time: 1_000_000 + (i % 3) * 60 }))
+      // Whoever asks while it is summed up, too.
+      expect(await requestsOf(ledger)).toBe(i)
+      if (i % 7 === 0) await new Promise(setImmediate)
+      if (i % 60 > 0) continue
+      await vi.waitFor(() => expect(notesOf(path)).toEqual([expect.stringMatching(/\.open$/)]))
+      // Three sums, and what came while they were written.
+      expect(linesOf(path).length).toBeLessThan(50 + 60 + 3)
+    }
+    await ledger.close?.()
+    expect(await requestsOf(fileUsage(path))).toBe(600)
+  })
+
+  it('goes on where it is closed, or another file is put there, while it is summed up', async () => {
+    for (const meanwhile of ['close', 'rotate'] as const) {
+      const path = newFile()
+      const ledger = fileUsage(path, { maxLines: 3 })
+      for (let i = 0; i < 4; i++) await ledger.record(event())
+      // It has begun, and has not had its second turn.
+      expect(notesOf(path)).toContainEqual(expect.stringMatching(/\.new$/))
+      if (meanwhile === 'rotate') {
+        renameSync(path, `${path}.old`)
+        await ledger.record(event())
+        expect(await requestsOf(ledger)).toBe(1)
+      } else await ledger.close?.()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      expect(notesOf(path).filter((name) => name.endsWith('.new'))).toEqual([])
+      expect(await requestsOf(ledger)).toBe(meanwhile === 'close' ? 4 : 1)
+      await ledger.close?.()
+      if (meanwhile === 'rotate') expect(await requestsOf(fileUsage(`${path}.old`))).toBe(4)
+    }
+  })
+
+  it('is not summed up beside another keeper, and is once that has left', async () => {
+    const path = newFile()
+    const [one, other] = [fileUsage(path, { maxLines: 10 }), fileUsage(path, { maxLines: 10 })]
+    await other.open?.()
+    for (let i = 0; i < 20; i++) await one.record(event())
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(linesOf(path)).toHaveLength(20)
+    expect(notesOf(path)).toEqual([expect.stringMatching(/\.open$/), expect.stringMatching(/\.open$/)])
+    await other.close?.()
+    for (let i = 0; i < 20; i++) await one.record(event())
+    await vi.waitFor(() => expect(notesOf(path)).toEqual([expect.stringMatching(/\.open$/)]))
+    expect(linesOf(path).length).toBeLessThan(20)
+    expect(await requestsOf(one)).toBe(40)
+    await one.close?.()
+  })
+
+  it('goes on where its folder goes while it is summed up, and comes again', async () => {
+    const warning = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const path = newFile()
+    const ledger = fileUsage(path, { maxLines: 3 })
+    for (let i = 0; i < 4; i++) await ledger.record(event())
+    rmSync(join(path, '..'), { recursive: true })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(await requestsOf(ledger)).toBe(4)
+    mkdirSync(join(path, '..'))
+    await ledger.record(event())
+    expect(await requestsOf(ledger)).toBe(1)
+    await ledger.close?.()
+    expect(warning.mock.calls).toEqual([[expect.stringMatching(/could not be shortened: ENOENT/)]])
+    warning.mockRestore()
+  })
+})
+
 describe('a ledger that several keep', () => {
   it('is summed up once its last keeper has left, and not beside one', async () => {
     const path = newFile()
@@ -238,7 +309,7 @@ describe('a ledger that several keep', () => {
     expect(notesOf(path)).toEqual([])
   })
 
-  it('is not summed up where one who leaves no note has added to it meanwhile', async () => {
+  it('is summed up before what one who leaves no note has added to it meanwhile', async () => {
     const path = newFile()
     const before = fileUsage(path)
     for (let i = 0; i < 4; i++) await before.record(event())
@@ -252,7 +323,7 @@ describe('a ledger that several keep', () => {
     const ledger = fileUsageOn(async () => ({ ...system, fs: { ...system.fs, fsyncSync } }), path, { maxLines: 1 })
     expect(await requestsOf(ledger)).toBe(5)
     await ledger.close?.()
-    expect(linesOf(path)).toHaveLength(5)
+    expect(linesOf(path)).toHaveLength(2)
     expect(readdirSync(join(path, '..')).filter((name) => name.endsWith('.new'))).toEqual([])
   })
 

@@ -7,8 +7,8 @@ import { rowOf, UsageTable } from './table.js'
 
 export interface FileUsageOptions {
   /**
-   * How many lines the file may have. If a process opens a longer file that no other process uses, the lines are replaced by
-   * sums by minute, caller, project and model. Reports stay the same.
+   * How many lines the file may have. When it is longer, and no other process uses it, the lines are replaced by sums by
+   * minute, caller, project and model. Reports stay the same.
    * @default 100000
    */
   maxLines?: number
@@ -55,25 +55,35 @@ class FileLedger {
   readonly #system: System
   readonly #path: string
   readonly #presence: Presence
+  readonly #maxLines: number
   #lines: LineFile
+  /** How many have been read of it. */
+  #count = 0
+  /** How many it may have until it is shortened. */
+  #most: number
   /** What the file holds, whoever wrote it. */
   #table = new UsageTable()
+  /** What came while it is shortened: the sums stay as they are until they are written. */
+  #since: UsageTable | undefined
+  #shortening: Slices<void> | undefined
   /** What the file could not take. */
   #unsaved = new UsageTable()
 
-  private constructor(system: System, path: string, presence: Presence) {
+  private constructor(system: System, path: string, presence: Presence, maxLines: number) {
     this.#system = system
     this.#path = path
     this.#presence = presence
+    this.#maxLines = maxLines
+    this.#most = maxLines
     this.#lines = new LineFile(system.fs, path)
   }
 
   static async open(system: System, path: string, maxLines: number): Promise<FileLedger> {
     const presence = await Presence.at(system, path)
     try {
-      const ledger = new FileLedger(system, path, presence)
+      const ledger = new FileLedger(system, path, presence, maxLines)
       // It may have a hundred thousand lines, and nobody but who waits for it shall be kept waiting.
-      await inTurns(ledger.#begin(maxLines), undefined)
+      await inTurns(ledger.#begin(), undefined)
       presence.settle()
       return ledger
     } catch (error) {
@@ -82,8 +92,9 @@ class FileLedger {
     }
   }
 
-  *#begin(maxLines: number): Slices<void> {
-    yield* this.#shorten(yield* this.#followInSlices(), maxLines)
+  *#begin(): Slices<void> {
+    yield* this.#followInSlices()
+    if (this.#isLong) yield* this.#shorten()
   }
 
   record(event: UsageEvent): void {
@@ -102,6 +113,11 @@ class FileLedger {
       return
     }
     this.#follow()
+    if (!this.#isLong || this.#shortening) return
+    this.#shortening = this.#shorten()
+    inTurns(this.#shortening, undefined).catch(() => {
+      // Its folder is gone, and its note with it.
+    })
   }
 
   rows(from: number, to: number): UsageRow[] {
@@ -112,13 +128,15 @@ class FileLedger {
       // Its folder is gone: what was counted is still known here.
     }
     this.#follow()
-    if (this.#unsaved.size === 0) return this.#table.rows(from, to)
-    const both = new UsageTable()
-    for (const row of [...this.#table.rows(from, to), ...this.#unsaved.rows(from, to)]) both.add(row)
-    return both.rows()
+    const more = [this.#since, this.#unsaved].filter((table) => table !== undefined && table.size > 0)
+    if (more.length === 0) return this.#table.rows(from, to)
+    const all = new UsageTable()
+    for (const table of [this.#table, ...more]) for (const row of table!.rows(from, to)) all.add(row)
+    return all.rows()
   }
 
   close(): void {
+    this.#shortening?.return()
     try {
       this.#save()
     } catch (error) {
@@ -154,6 +172,9 @@ class FileLedger {
     this.#lines.close()
     this.#lines = lines
     this.#table = new UsageTable()
+    this.#since = undefined
+    this.#count = 0
+    this.#most = this.#maxLines
   }
 
   /** Takes in what was added, by this process and by others. */
@@ -161,25 +182,42 @@ class FileLedger {
     atOnce(this.#followInSlices())
   }
 
-  /** The same; gives back how many lines that were. */
-  *#followInSlices(): Slices<number> {
-    let count = 0
+  *#followInSlices(): Slices<void> {
     yield* this.#lines.read((line, ended) => {
-      count++
-      return takeLine(line, ended, this.#table)
+      const taken = takeLine(line, ended, this.#since ?? this.#table)
+      if (taken) this.#count++
+      return taken
     })
-    return count
   }
 
-  /** Half at least, so that it is worth its while, and not done at every start. */
-  *#shorten(count: number, maxLines: number): Slices<void> {
-    if (count <= maxLines || this.#table.size > count / 2 || !this.#presence.alone) return
+  /** By half at least, so that it is worth its while. */
+  get #isLong(): boolean {
+    return this.#count > this.#most && this.#table.size <= this.#count / 2
+  }
+
+  /** Sums in place of the lines, while requests go on: one that serves for months would have the longest file. */
+  *#shorten(): Slices<void> {
+    const lines = this.#lines
+    const before = this.#count
+    const since = new UsageTable()
+    this.#since = since
+    // What cannot be done now is tried again once it is half again as long.
+    this.#most = before * 1.5
     try {
-      const rows = yield* mapped(this.#table.rows(), (row) => JSON.stringify(row))
-      yield* this.#lines.replace(rows, () => this.#presence.alone)
+      if (!this.#presence.claim()) return
+      const rows = mapped(this.#table.rows(), (row) => JSON.stringify(row))
+      if (!(yield* lines.replace(rows, () => this.#lines === lines && this.#presence.alone))) return
+      this.#count += this.#table.size - before
+      this.#most = this.#maxLines
     } catch (error) {
       // A folder that may not be written to, or a full disk: the long file serves as well.
       console.warn(`local-v1: ${this.#path} could not be shortened: ${messageOf(error)}`)
+    } finally {
+      this.#since = undefined
+      this.#shortening = undefined
+      // Of another file nothing of it is known.
+      if (this.#lines === lines) for (const row of since.rows()) this.#table.add(row)
+      this.#presence.settle()
     }
   }
 }

@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { atOnce } from '../platform/index.js'
+import { atOnce, mapped } from '../platform/index.js'
 import { LineFile } from './line-file.js'
 import type { FileSystem } from './system.js'
 
@@ -140,41 +140,73 @@ describe('a file of lines', () => {
 })
 
 describe('lines that take the place of others', () => {
-  const FRESH = ['sum', 'é']
+  const fresh = () => mapped(['sum', 'é'], (line) => line)
   const notes = () => readdirSync(folder).sort()
 
   it('are all that is left, and what comes after them is read', () => {
     writeFileSync(path, 'one\ntwo\ntorn')
     const file = new LineFile(system(), path)
     linesOf(file)
-    atOnce(file.replace(FRESH, () => true))
+    expect(atOnce(file.replace(fresh(), () => true))).toBe(true)
     expect(file.replaced).toBe(false)
-    expect(linesOf(file)).toEqual([])
+    // It may be one on its way from another.
+    expect(linesOf(file)).toEqual([['torn', false]])
     file.append('three')
-    expect(readFileSync(path, 'utf8')).toBe('sum\né\nthree\n')
-    expect(linesOf(file)).toEqual(ended('three'))
+    expect(readFileSync(path, 'utf8')).toBe('sum\né\ntorn\nthree\n')
+    expect(linesOf(file)).toEqual(ended('torn', 'three'))
     expect(notes()).toEqual(['lines'])
     expect(open.size).toBe(1)
   })
 
-  it.each([
-    ['where it is no longer allowed', 'one\ntwo\n', () => false],
-    [
-      'where somebody has added a line meanwhile',
-      'one\ntwo\nthree\n',
-      () => {
-        appendFileSync(path, 'three\n')
-        return true
-      },
-    ],
-  ])('do not, %s', (_, kept, allowed) => {
+  it('stand before what is added while they are written, whether or not it has been read', () => {
     writeFileSync(path, 'one\ntwo\n')
     const file = new LineFile(system(), path)
     linesOf(file)
-    atOnce(file.replace(FRESH, allowed))
-    expect(readFileSync(path, 'utf8')).toBe(kept)
-    expect(linesOf(file)).toEqual(ended(...kept.trimEnd().split('\n').slice(2)))
-    expect(notes()).toEqual(['lines'])
+    const long = 'x'.repeat(20_000)
+    const work = file.replace(fresh(), () => {
+      appendFileSync(path, `${long}\nto`)
+      return true
+    })
+    work.next()
+    file.append('three')
+    appendFileSync(path, 'four\n')
+    expect(linesOf(file)).toEqual(ended('three', 'four'))
+    file.append('five')
+    expect(atOnce(work)).toBe(true)
+    expect(readFileSync(path, 'utf8')).toBe(`sum\né\nthree\nfour\nfive\n${long}\nto`)
+    expect(linesOf(file)).toEqual([...ended('five', long), ['to', false]])
+    file.append('six')
+    expect(readFileSync(path, 'utf8')).toMatch(/\nto\nsix\n$/)
+    expect(open.size).toBe(1)
+  })
+
+  it('need not end a line that was taken without its end', () => {
+    writeFileSync(path, 'one\ntwo')
+    const file = new LineFile(system(), path)
+    linesOf(file, true)
+    atOnce(file.replace(fresh(), () => true))
+    file.append('three')
+    expect(readFileSync(path, 'utf8')).toBe('sum\né\nthree\n')
+  })
+
+  it.each([
+    ['where it is no longer allowed', () => false],
+    [
+      'where somebody has put another file there meanwhile',
+      () => {
+        renameSync(path, `${path}.old`)
+        writeFileSync(path, 'one\ntwo\n')
+        return true
+      },
+    ],
+  ])('do not, %s', (_, allowed) => {
+    writeFileSync(path, 'one\ntwo\n')
+    const file = new LineFile(system(), path)
+    linesOf(file)
+    expect(atOnce(file.replace(fresh(), allowed))).toBe(false)
+    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
+    expect(linesOf(file)).toEqual([])
+    expect(notes().filter((name) => name.endsWith('.new'))).toEqual([])
     expect(open.size).toBe(1)
   })
 
@@ -187,7 +219,7 @@ describe('lines that take the place of others', () => {
     }
     const file = new LineFile(system({ fsyncSync }), path)
     linesOf(file)
-    atOnce(file.replace(FRESH, () => steps.push('allowed') > 0))
+    atOnce(file.replace(fresh(), () => steps.push('allowed') > 0))
     expect(steps).toEqual(['whole: "sum\\né\\n"', 'allowed'])
   })
 
@@ -198,7 +230,7 @@ describe('lines that take the place of others', () => {
     const file = new LineFile(short, path)
     linesOf(file)
     most = 2
-    expect(() => atOnce(file.replace(FRESH, () => true))).toThrow(`${path} is full.`)
+    expect(() => atOnce(file.replace(fresh(), () => true))).toThrow(`${path} is full.`)
     most = Number.POSITIVE_INFINITY
     file.append('two')
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
@@ -213,7 +245,7 @@ describe('lines that take the place of others', () => {
     }
     const file = new LineFile(system({ renameSync }), path)
     linesOf(file)
-    expect(() => atOnce(file.replace(FRESH, () => true))).toThrow('EPERM')
+    expect(() => atOnce(file.replace(fresh(), () => true))).toThrow('EPERM')
     file.append('two')
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
     expect(notes()).toEqual(['lines'])

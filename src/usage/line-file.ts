@@ -14,8 +14,6 @@ export class LineFile {
   #file: number
   /** How far it has been read. */
   #read = 0
-  /** How far it was looked at: a line without its end lies between. */
-  #seen = 0
   /** It lacks its last line's end, which must not swallow the next line. */
   #torn = false
 
@@ -46,7 +44,6 @@ export class LineFile {
       this.#torn = begun.length > 0
       if (length === PIECE) yield
     }
-    this.#seen = this.#read + begun.length
     // Without its end it may be torn, or still on its way.
     if (begun.length > 0 && take(textOf(begun), false)) this.#read += begun.length
   }
@@ -60,23 +57,27 @@ export class LineFile {
     if (written < bytes.length - 1) throw new Error(`ENOSPC: no space left on device, write '${this.#path}'`)
   }
 
-  /** Puts these lines in place of all that was read: at once or, where that fails or is no longer allowed, not at all. */
-  *replace(lines: readonly string[], allowed: () => boolean): Slices<void> {
+  /**
+   * Puts these lines in place of all that has been read by now, before what is added meanwhile: at once or, where that fails
+   * or is not `allowed` in the end, not at all. Whether it did.
+   */
+  *replace(lines: Slices<readonly string[]>, allowed: () => boolean): Slices<boolean> {
+    const covered = this.#read
     const fresh = `${this.#path}.new`
     const file = this.#fs.openSync(fresh, 'w')
     try {
-      yield* this.#fill(file, lines)
-      // One who leaves no note may have added to it.
-      if (!allowed() || this.#fs.fstatSync(this.#file).size !== this.#seen) return
+      const filled = yield* this.#fill(file, lines, covered, allowed)
+      if (!filled) return false
       // Windows renames over no file that is open.
       this.close()
       try {
         this.#fs.renameSync(fresh, this.#path)
-        this.#torn = false
+        this.#torn = filled.torn
+        this.#read += filled.size - covered
       } finally {
         this.#file = this.#fs.openSync(this.#path, 'a+')
       }
-      this.#read = this.#fs.fstatSync(this.#file).size
+      return true
     } finally {
       // It is gone where it has taken the other's place; a full disk has need of what it holds.
       this.#fs.rmSync(fresh, { force: true })
@@ -87,16 +88,38 @@ export class LineFile {
     this.#fs.closeSync(this.#file)
   }
 
-  *#fill(file: number, lines: readonly string[]): Slices<void> {
+  /** With the lines, and behind them what has been added since; how much the lines take. */
+  *#fill(
+    file: number,
+    lines: Slices<readonly string[]>,
+    covered: number,
+    allowed: () => boolean,
+  ): Slices<{ readonly size: number; readonly torn: boolean } | undefined> {
     try {
-      for (let from = 0; from < lines.length; from += TOGETHER) {
-        const together = lines.slice(from, from + TOGETHER).map((line) => `${line}\n`)
+      const all = yield* lines
+      for (let from = 0; from < all.length; from += TOGETHER) {
+        const together = all.slice(from, from + TOGETHER).map((line) => `${line}\n`)
         this.#write(file, new TextEncoder().encode(together.join('')))
         yield
       }
       this.#fs.fsyncSync(file)
+      if (!allowed() || this.replaced) return undefined
+      return { size: this.#fs.fstatSync(file).size, torn: this.#copy(covered, file) }
     } finally {
       this.#fs.closeSync(file)
+    }
+  }
+
+  /** What stands from there on; whether its last line lacks its end. */
+  #copy(from: number, into: number): boolean {
+    const piece = new Uint8Array(PIECE)
+    let last = LINE_END
+    for (let at = from; ; ) {
+      const length = this.#fs.readSync(this.#file, piece, 0, PIECE, at)
+      if (length === 0) return last !== LINE_END
+      this.#write(into, piece.subarray(0, length))
+      last = piece[length - 1]!
+      at += length
     }
   }
 

@@ -92,6 +92,26 @@ describe('who has a file open', () => {
     expect(await isSettled(Presence.at(system(2), path))).toBe(true)
   })
 
+  it('may be busy again where nobody else is there, and of two who want to be one at most', async () => {
+    const one = await Presence.at(system(1), path)
+    one.settle()
+    expect([one.claim(), one.alone, notes()]).toEqual([true, true, [expect.stringMatching(/\.busy$/)]])
+    one.settle()
+    const two = await Presence.at(system(2), path)
+    two.settle()
+    expect([one.claim(), two.claim()]).toEqual([false, false])
+    expect(notes().filter((name) => name.endsWith('.open'))).toHaveLength(2)
+    two.leave()
+    // It comes between the look at who is there and the note that says so.
+    const renameSync = (from: string, to: string) => {
+      note('usage.jsonl.7-abc.busy', 'here')
+      fs.renameSync(from, to)
+    }
+    one.leave()
+    const three = await Presence.at(system(3, { fs: { renameSync } }), path)
+    expect(three.claim()).toBe(false)
+  })
+
   it('is waited for while it is busy, and no longer than half a minute', async () => {
     note('usage.jsonl.7-abc.busy', 'here')
     const coming = Presence.at(system(1), path)

@@ -9,8 +9,8 @@ const BUSY_MS = 30_000
 const FORBIDDEN: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS'])
 
 /**
- * Who has a file open. Everybody leaves a note beside it (`<file>.<id>.busy` before it is opened, `.open` after that), so
- * that the file is replaced by one who is alone with it. Of two who come at once each writes its note before it looks for
+ * Who has a file open. Everybody leaves a note beside it (`<file>.<id>.busy` while it may be replaced, `.open` otherwise),
+ * so that the file is replaced by one who is alone with it. Of two who come at once each writes its note before it looks for
  * others: at least one sees the other. A note of a process that was killed is taken away by the next one who comes.
  */
 export class Presence {
@@ -59,10 +59,21 @@ export class Presence {
 
   /** From now on the file stays in its place. */
   settle(): void {
-    if (!this.#note?.endsWith('.busy')) return
-    const open = this.#noteThatIs('open')
-    this.#system.fs.renameSync(this.#note, open)
-    this.#note = open
+    if (this.#note?.endsWith('.busy')) this.#become('open')
+  }
+
+  /** Whether it may be replaced, until `settle`: of two who want to, one at most may. */
+  claim(): boolean {
+    // Whoever has it for long is not to keep others waiting for each try.
+    if (this.#note === undefined || this.#others().length > 0) return false
+    this.#become('busy')
+    return this.alone
+  }
+
+  #become(state: 'busy' | 'open'): void {
+    const before = this.#note!
+    this.#note = this.#noteThatIs(state)
+    this.#system.fs.renameSync(before, this.#note)
   }
 
   /** To be called now and then. */
