@@ -14,8 +14,13 @@ interface Bucket {
   readonly end_time: number
   readonly results: readonly Record<string, unknown>[]
 }
-const pageOf = (rows: readonly UsageRow[], query: UsageQuery) =>
-  atOnce(usagePage(rows, query)) as { data: Bucket[]; has_more: boolean; next_page: string | null; object: string }
+interface UsagePage {
+  readonly object: string
+  readonly data: Bucket[]
+  readonly has_more: boolean
+  readonly next_page: string | null
+}
+const pageOf = (rows: readonly UsageRow[], query: UsageQuery): UsagePage => atOnce(usagePage(rows, query)) as UsagePage
 
 const row: fc.Arbitrary<UsageRow> = fc.record({
   start: fc.nat(4000).map((minute) => START + minute * MINUTE),
@@ -36,7 +41,7 @@ const someOf = (...values: string[]) =>
     { nil: undefined },
   )
 const WIDTHS: readonly BucketWidth[] = [60, 3600, 86_400]
-const anyQuery: fc.Arbitrary<UsageQuery> = fc
+const anyQuery: fc.Arbitrary<UsageQuery & { readonly to: number }> = fc
   .record({
     width: fc.constantFrom(...WIDTHS),
     from: fc.nat(3000),
@@ -58,7 +63,7 @@ const anyQuery: fc.Arbitrary<UsageQuery> = fc
   })
 
 /** From the definition: every bucket of the time that was asked for, and in it every group. */
-function bucketsOf(rows: readonly UsageRow[], query: UsageQuery): object[] {
+function bucketsOf(rows: readonly UsageRow[], query: UsageQuery & { readonly to: number }): object[] {
   const { width, groupBy } = query
   const floor = (time: number) => Math.floor(time / width) * width
   const first = Math.min(query.now, ...rows.map(({ start }) => start))
@@ -132,6 +137,37 @@ describe('pages of usage', () => {
       }),
       { numRuns: 150 },
     )
+  })
+
+  it('go on behind now where no end is asked for: a clock that was set back has counted there', () => {
+    const now = START + 90 * MINUTE
+    const at = (minutes: number): UsageRow => ({
+      ...{ start: START + minutes * MINUTE, caller: 'ann', project: null, model: 'a/b', requests: 1, errors: 0 },
+      ...{ aborts: 0, promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
+    })
+    // Of years of nothing nobody reads the pages.
+    const rows = [at(0), at(95), at(99), at(250), at(5_000_000)]
+    for (const [width, limit] of [[3600, 24] as const, [60, 7] as const, [86_400, 1] as const]) {
+      const query = { ...daily, from: START, to: undefined, now, width, limit }
+      const seen: Bucket[] = []
+      for (let page: number | undefined, more = true; more; ) {
+        const { data, has_more, next_page } = pageOf(rows, { ...query, page })
+        expect(data.length).toBeLessThanOrEqual(limit)
+        seen.push(...data)
+        more = has_more
+        page = more ? Number(next_page!.slice(5)) : undefined
+      }
+      const starts = seen.map(({ start_time }) => start_time)
+      expect(starts).toEqual([...new Set(starts)].sort((a, b) => a - b))
+      const requests = seen.map(({ results }) =>
+        results.reduce((sum, each) => sum + Number(each.num_model_requests), 0),
+      )
+      expect(requests.reduce((sum, each) => sum + each)).toBe(rows.length)
+      // Up to now every bucket, behind it those that have something.
+      for (const [i, start] of starts.entries()) expect(requests[i]! > 0 || start <= now).toBe(true)
+      const most = (seconds: number) => Math.floor(seconds / width) + 1
+      expect(starts.filter((start) => start <= now)).toHaveLength(most(now - START))
+    }
   })
 
   const daily: UsageQuery = {

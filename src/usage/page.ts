@@ -1,15 +1,15 @@
 import { V1Error } from '../contract/index.js'
 import { getOrMake, type Slices } from '../platform/index.js'
 import type { UsageRow } from './ledger.js'
-import { addRow, type UsageSums } from './table.js'
+import { addRow, bucketOf, type UsageSums } from './table.js'
 
 export type BucketWidth = 60 | 3600 | 86_400
 
 export interface UsageQuery {
   /** The start of the first bucket. */
   readonly from: number
-  /** Exclusive. */
-  readonly to: number
+  /** Exclusive; undefined: up to now, and what a clock that was ahead has counted beyond. */
+  readonly to: number | undefined
   readonly now: number
   readonly width: BucketWidth
   readonly limit: number
@@ -31,26 +31,30 @@ const MOST_RESULTS = 5000
 
 /** Rows in OpenAI's form: a page of buckets, each with one result per group; with pauses, as they may be many. */
 export function* usagePage(rows: readonly UsageRow[], query: UsageQuery): Slices<object> {
-  const { width, limit, to } = query
-  const bucketOf = (time: number) => time - (time % width)
+  const { width, limit } = query
+  const to = query.to ?? query.now + 1
   // Years before the first request would be pages of nothing; after it, empty buckets show that nothing happened.
   const first = rows.reduce((least, { start }) => Math.min(least, start), query.now)
-  const from = Math.max(query.from, bucketOf(first), query.page ?? 0)
-  const count = Math.max(0, Math.ceil((to - from) / width))
-  const buckets = yield* bucketsOf(rows, query, from, from + Math.min(count, limit) * width)
+  const from = Math.max(query.from, bucketOf(first, width), query.page ?? 0)
+  const last = from + limit * width
+  const buckets = yield* bucketsOf(rows, query, from, last < to ? last : (query.to ?? Number.POSITIVE_INFINITY))
+  const ahead = [...buckets.keys()].filter((start) => start >= to).sort((a, b) => a - b)
+  const after = (start: number) => (start < to ? start : ahead.find((each) => each >= start))
   const data: object[] = []
   let results = 0
-  for (let start = from; data.length < Math.min(count, limit); start += width) {
-    const groups = yield* grouped(buckets.get(start) ?? [], query.groupBy)
+  let next = after(from)
+  for (; next !== undefined && data.length < limit; next = after(next + width)) {
+    const groups = yield* grouped(buckets.get(next) ?? [], query.groupBy)
     results += groups.length
     if (results > MOST_RESULTS) {
       if (data.length === 0) throw tooManyResults(groups.length)
       break
     }
-    data.push({ object: 'bucket', start_time: start, end_time: Math.min(start + width, to), results: groups })
+    const end = next + width
+    data.push({ object: 'bucket', start_time: next, end_time: next < to ? Math.min(end, to) : end, results: groups })
   }
-  const more = data.length < count
-  return { object: 'page', data, has_more: more, next_page: more ? `page_${from + data.length * width}` : null }
+  const more = next !== undefined
+  return { object: 'page', data, has_more: more, next_page: more ? `page_${next}` : null }
 }
 
 /** What passes, by the start of its bucket. */
@@ -64,8 +68,7 @@ function* bucketsOf(
   for (const [i, row] of rows.entries()) {
     if (i % SLICE === SLICE - 1) yield
     if (row.start < from || row.start >= end || !passes(row, query)) continue
-    const start = row.start - (row.start % query.width)
-    getOrMake(buckets, start, () => []).push(row)
+    getOrMake(buckets, bucketOf(row.start, query.width), () => []).push(row)
   }
   return buckets
 }

@@ -7,9 +7,12 @@ const MINUTE = 60
 const HOUR = 3600
 const DAY = 86_400
 
+/** The start of the minute, hour or day of a time, in UTC. */
+export const bucketOf = (time: number, width: number): number => time - (time % width)
+
 export function rowOf(event: UsageEvent): UsageSums {
   return {
-    start: event.time - (event.time % MINUTE),
+    start: bucketOf(event.time, MINUTE),
     caller: event.caller,
     project: event.project,
     model: event.model,
@@ -38,6 +41,8 @@ const keyOf = (row: UsageRow): string => JSON.stringify([row.start, row.caller, 
 
 /** Rows that are summed up with each that comes. */
 const AT_A_TIME = 64
+/** How many are counted in the time of one that is summed up. */
+const COUNTED = 16
 
 /** Sums by minute, caller, project and model: what every ledger keeps, wherever it keeps it. */
 export class UsageTable {
@@ -91,16 +96,38 @@ export class UsageTable {
     else this.#rows.set(key, this.#last)
   }
 
+  /** The start that the newest of the older half has, and how many with that start belong to it: by days, then in its day. */
+  *#olderHalf(): Slices<{ readonly last: number; readonly ofLast: number }> {
+    let [last, ofLast] = [0, Math.ceil(this.#rows.size / 2)]
+    let day: number | undefined
+    for (const width of [DAY, 1]) {
+      const counts = new Map<number, number>()
+      let seen = 0
+      for (const { start } of this.#rows.values()) {
+        if (++seen % COUNTED === 0) yield
+        if (day !== undefined && bucketOf(start, DAY) !== day) continue
+        const bucket = bucketOf(start, width)
+        counts.set(bucket, (counts.get(bucket) ?? 0) + 1)
+      }
+      for (const [bucket, count] of [...counts].sort(([a], [b]) => a - b)) {
+        last = bucket
+        if (ofLast <= count) break
+        ofLast -= count
+      }
+      day = last
+    }
+    return { last, ofLast }
+  }
+
   *#rollUp(): Slices<void> {
     for (const width of [HOUR, DAY]) {
       if (this.#rows.size <= this.#maxRows) break
-      const starts = Float64Array.from(this.#rows.values(), ({ start }) => start).sort()
-      const half = Math.ceil(starts.length / 2)
-      const last = starts[half - 1]!
-      let ofLast = half - starts.indexOf(last)
+      const older = yield* this.#olderHalf()
+      let { ofLast } = older
+      const { last } = older
       for (const [key, row] of this.#rows) {
         if (row.start > last || (row.start === last && ofLast-- <= 0)) continue
-        const start = row.start - (row.start % width)
+        const start = bucketOf(row.start, width)
         if (start === row.start) continue
         yield
         this.#rows.delete(key)
@@ -109,7 +136,7 @@ export class UsageTable {
       }
     }
     // A day may have more callers and projects than that: they are kept, and not gone through again for each request.
-    this.#limit = Math.max(this.#maxRows, Math.ceil(this.#rows.size * 1.5))
+    this.#limit = this.#rows.size > this.#maxRows ? Math.ceil(this.#rows.size * 1.5) : this.#maxRows
   }
 }
 

@@ -14,7 +14,7 @@ const GROUPS = ['project_id', 'model', 'api_key_id', 'user_id', 'batch', 'servic
 /** `GET organization/usage/completions`: everyone sees their own usage, an admin everyone's. */
 export const completionsUsage: Route = async ({ ledger }, { query, caller, request }) => {
   const usageQuery = readUsageQuery(new URLSearchParams(query))
-  const rows = await ledger.rows(usageQuery.from, usageQuery.to)
+  const rows = await ledger.rows(usageQuery.from, usageQuery.to ?? Number.POSITIVE_INFINITY)
   const visible = caller.admin ? rows : rows.filter((row) => row.caller === caller.id)
   return jsonResponse(await inTurns(usagePage(visible, usageQuery), request.signal, caller.id))
 }
@@ -33,7 +33,7 @@ function readUsageQuery(params: URLSearchParams): UsageQuery {
   const floor = (time: number) => time - (time % width.seconds)
   return {
     from: floor(start),
-    to: end ?? now + 1,
+    to: end,
     now,
     width: width.seconds,
     limit: readLimit(params, width),

@@ -109,6 +109,19 @@ describe('usage', () => {
     expect(seen).toEqual(days)
   })
 
+  it('shows what a clock that was ahead has counted, once it is set back', async () => {
+    const now = Math.floor(Date.now() / 1000)
+    const ask = recorded({ time: now - 60 }, { time: now + 40 * DAY })
+    const requests = async (query: string) => {
+      const { data } = await ask(query)
+      return data.flatMap(({ results }: { results: { num_model_requests: number }[] }) =>
+        results.map((each) => each.num_model_requests),
+      )
+    }
+    expect(await requests(`start_time=${now - DAY}`)).toEqual([1, 1])
+    expect(await requests(`start_time=${now - DAY}&end_time=${now}`)).toEqual([1])
+  })
+
   it('leaves out the years before the first request, and shows empty buckets after it', async () => {
     const { data } = await recorded(
       { time: START },
