@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -196,12 +196,15 @@ describe.skipIf(process.platform === 'win32')('local-v1 serve --responses', () =
     async (place) => {
       const args = ['--responses', join(folder, place)]
       const first = await served(...args)
+      // Each user of a machine may have a folder of its own for what is temporary.
+      const own = await mkdtemp(join(folder, 'tmp-'))
       for (const runtime of [process.execPath, ...(BUN ? [BUN] : []), process.execPath]) {
-        const second = start(runtime, [PROGRAM, 'serve', ...options(), ...args])
+        const second = start(runtime, [PROGRAM, 'serve', ...options(), ...args], { TMPDIR: own })
         running.push(second)
         expect((await second.exit).code).toBe(1)
         expect(second.output()).toMatch(/^error: The folder .*kept of --responses is used by another local-v1/m)
       }
+      expect((await readdir(own)).filter((name) => name.startsWith('local-v1-'))).toEqual([])
       await first.process.stop('SIGKILL')
       for (const end of ['SIGTERM', 'SIGKILL'] as const) await (await served(...args)).process.stop(end)
     },
