@@ -114,3 +114,9 @@ export function modelNotFound(id: string, offered: readonly { readonly id: strin
   const message = `The model '${id.slice(0, 200)}' does not exist. ${there}`
   return new V1Error(404, message, { param: 'model', code: 'model_not_found' })
 }
+
+/** For whoever had asked before: a client that tried again by itself would have it downloaded once more. */
+export function modelDeleted(id: string): V1Error {
+  const message = `The model '${id}' was deleted meanwhile. To have it downloaded once more, send the request again.`
+  return new V1Error(503, message, { param: 'model', code: 'model_deleted', headers: { 'x-should-retry': 'false' } })
+}

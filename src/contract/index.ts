@@ -58,6 +58,7 @@ export {
 } from './engine.js'
 export {
   type ErrorBody,
+  modelDeleted,
   modelNotFound,
   printableLines,
   V1Error,

@@ -139,3 +139,39 @@ test('what is unloaded has let go of all that its load had, and what stands in t
   loads[1]!.finish()
   expect((await asked[2]!).id).toBe('three')
 })
+
+test('what is being deleted is loaded by nobody, and whoever had asked before does not ask again by itself', async () => {
+  const { set, loads, use } = setUp({ held: true })
+  const deleted = { status: 503, code: 'model_deleted', headers: { 'x-should-retry': 'false' } }
+  const one = use('one')
+  await vi.waitFor(() => expect(loads).toHaveLength(1))
+  loads[0]!.finish()
+  await one.begun
+  const abandoned = vi.spyOn(set.find('one')!.runner, 'abandon')
+  let erase = () => {}
+  const erasing = vi.fn(() => new Promise<void>((resolve) => (erase = resolve)))
+  let over = 0
+  const count = () => over++
+  // Two who delete it at once.
+  const removing = [set.remove('one', erasing).then(count), set.remove('one', erasing).then(count)]
+  expect(abandoned.mock.calls).toEqual([[expect.objectContaining(deleted)]])
+  await vi.waitFor(() => expect(erasing).toHaveBeenCalledOnce())
+  await expect(set.ready({ id: 'one' }, signal, noProgress)).rejects.toMatchObject(deleted)
+  expect([over, loads.length, set.find('one')]).toEqual([0, 1, undefined])
+  erase()
+  await Promise.all(removing)
+  one.end()
+  await one.done
+  // Of a load on its way, too; and once it is deleted it may be loaded anew.
+  const next = set.ready({ id: 'one' }, signal, noProgress)
+  const refused = expect(next).rejects.toMatchObject(deleted)
+  await vi.waitFor(() => expect(loads).toHaveLength(2))
+  const again = set.remove('one', async () => {})
+  loads[1]!.finish()
+  await Promise.all([refused, again])
+  await expect(set.remove('one', () => Promise.reject(new Error('EACCES')))).rejects.toThrow('EACCES')
+  const last = set.ready({ id: 'one' }, signal, noProgress)
+  await vi.waitFor(() => expect(loads).toHaveLength(3))
+  loads[2]!.finish()
+  expect((await last).id).toBe('one')
+})

@@ -1,6 +1,6 @@
-import { type LoadProgress, V1Error } from '../contract/index.js'
+import { type LoadProgress, modelDeleted, V1Error } from '../contract/index.js'
 import type { LoadReport } from '../models/index.js'
-import { abortable, atMost } from '../platform/index.js'
+import { abortable, atMost, getOrMake } from '../platform/index.js'
 
 /** What a set asks of a loaded model. */
 export interface Loaded {
@@ -54,6 +54,8 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   readonly #users = new Map<L, number>()
   /** Loads one after the other: two at once would both find the memory free. */
   #line: Promise<void> = Promise.resolve()
+  /** What is being deleted: nobody loads it meanwhile. */
+  readonly #removing = new Map<string, Promise<void>>()
   #freed: (() => void)[] = []
   /** How many have begun since a load waits for room; undefined where none does. */
   #passed: number | undefined
@@ -105,6 +107,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     const loaded = await this.#usable(model.id)
     if (this.#closed) throw new V1Error(503, 'The engine is closed.', { code: 'engine_closed' })
     if (loaded !== undefined) return loaded
+    if (this.#removing.has(model.id)) throw modelDeleted(model.id)
     const known = this.#loading.get(model.id)
     // One that is being given up fails whoever joins it; the next stands behind it in the line.
     const loading = known && !known.aborter.signal.aborted ? known : this.#start(model)
@@ -118,13 +121,23 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     }
   }
 
-  async unload(id: string): Promise<void> {
+  async unload(id: string, why?: V1Error): Promise<void> {
     const unloaded = `The model '${id}' was unloaded while it was being loaded.`
     const loading = this.#loading.get(id)
-    loading?.aborter.abort(new V1Error(503, unloaded, { code: 'model_unloaded', retryAfter: 1 }))
+    loading?.aborter.abort(why ?? new V1Error(503, unloaded, { code: 'model_unloaded', retryAfter: 1 }))
+    if (why) this.#loaded.get(id)?.runner.abandon(why)
     await this.#drop(id)
     // Until then it may write files that are about to be deleted.
     if (loading) await atMost(LET_GO_MS, loading.over)
+  }
+
+  /** Unloads it and has its files deleted. */
+  remove(id: string, erase: () => Promise<void> | undefined): Promise<void> {
+    const erased = async () => {
+      await this.unload(id, modelDeleted(id))
+      await erase()
+    }
+    return getOrMake(this.#removing, id, () => erased().finally(() => this.#removing.delete(id)))
   }
 
   /** What runs on these fails, because what was under them is gone; nothing is left to free. */

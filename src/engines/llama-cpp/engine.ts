@@ -153,8 +153,7 @@ export class LlamaCppEngine implements Engine {
       const message = `The model '${id}' was not downloaded by local-v1 and is not deleted.`
       throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
     }
-    await this.#set.unload(id)
-    await this.#surroundings.forget?.(location)
+    await this.#set.remove(id, () => this.#surroundings.forget?.(location))
   }
 
   async close(): Promise<void> {

@@ -265,8 +265,7 @@ export class WebGpuEngine implements WebGpu {
       const message = `The model '${id}' is ${WHERE[model.location.kind]}: it was not downloaded and is not deleted.`
       throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
     }
-    await this.#set.unload(id)
-    await this.#surroundings.forget?.(model)
+    await this.#set.remove(id, () => this.#surroundings.forget?.(model))
     await this.#look(model)
   }
 

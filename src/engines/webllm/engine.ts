@@ -100,8 +100,8 @@ export class WebLlmEngine implements Engine {
       const message = `The model '${id}' is in a folder of this machine: it was not downloaded and is not deleted.`
       throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
     }
-    await this.#set.unload(id)
-    await this.#surroundings.forget?.(weights, libraryAddress(record.model_lib))
+    const library = libraryAddress(record.model_lib)
+    await this.#set.remove(id, () => this.#surroundings.forget?.(weights, library))
   }
 
   async close(): Promise<void> {

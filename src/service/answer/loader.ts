@@ -1,4 +1,12 @@
-import { doneOf, type Engine, type LoadProgress, type ModelInfo, modelNotFound, V1Error } from '../../contract/index.js'
+import {
+  doneOf,
+  type Engine,
+  type LoadProgress,
+  type ModelInfo,
+  modelDeleted,
+  modelNotFound,
+  V1Error,
+} from '../../contract/index.js'
 
 export type OnProgress = (progress: LoadProgress) => void
 
@@ -57,14 +65,26 @@ export class Loader {
   }
 
   async unload(model: string): Promise<void> {
+    const message = `The model '${model}' was unloaded while it was being loaded.`
+    this.#giveUp(model, new V1Error(503, message, { code: 'model_unloaded' }))
+    await this.#engine.unload?.(model)
+  }
+
+  /** Unloads it and deletes what was downloaded for it. */
+  async remove(model: string): Promise<void> {
+    if (!this.#engine.remove) {
+      throw new V1Error(409, `The model '${model}' cannot be removed.`, { param: 'model', code: 'not_downloaded' })
+    }
+    this.#giveUp(model, modelDeleted(model))
+    await this.#engine.remove(model)
+  }
+
+  #giveUp(model: string, why: V1Error): void {
     this.#ready.delete(model)
     const loading = this.#loads.get(model)
     // Who asks from here on begins anew.
     this.#loads.delete(model)
-    loading?.aborter.abort(
-      new V1Error(503, `The model '${model}' was unloaded while it was being loaded.`, { code: 'model_unloaded' }),
-    )
-    await this.#engine.unload?.(model)
+    loading?.aborter.abort(why)
   }
 
   close(): void {

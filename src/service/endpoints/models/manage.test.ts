@@ -205,7 +205,23 @@ describe('removing a model over HTTP', () => {
     const { ask } = serviceOf(engine, admin)
     const answer = jsonOf(await ask(`/models/${MODEL}`, { method: 'DELETE' }))
     expect(answer).toEqual({ id: MODEL, object: 'model', deleted: true })
-    expect([seen.unloads, seen.removed]).toEqual([1, 1])
+    expect([seen.unloads, seen.removed]).toEqual([0, 1])
+  })
+
+  it('tells whoever waits for it not to try again by itself, which would download it once more', async () => {
+    const { engine, seen } = loading()
+    const { ask } = serviceOf(engine, admin)
+    const chat = ask('/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'Hi' }] }),
+    })
+    await until(() => seen.loads > 0)
+    expect((await ask(`/models/${MODEL}`, { method: 'DELETE' })).status).toBe(200)
+    const answer = await chat
+    expect(errorOf(answer)).toMatchObject({ status: 503, code: 'model_deleted' })
+    expect(answer.headers.get('x-should-retry')).toBe('false')
+    expect([seen.loads, seen.stopped.length]).toEqual([1, 1])
   })
 
   it('is refused where nothing was downloaded', async () => {

@@ -1,4 +1,4 @@
-import { type LoadProgress, type ModelInfo, V1Error } from '../../../contract/index.js'
+import type { LoadProgress, ModelInfo, V1Error } from '../../../contract/index.js'
 import { findModel, lookedAround, modelIdOf } from '../../answer/loader.js'
 import {
   type Exchange,
@@ -89,15 +89,6 @@ export async function loading(
   return { status: 200, body, headers, streams: true }
 }
 
-/** Unloads a model and deletes what was downloaded for it. */
-export async function removed({ engine, loader }: Service, id: string): Promise<void> {
-  if (!engine.remove) {
-    throw new V1Error(409, `The model '${id}' cannot be removed.`, { param: 'model', code: 'not_downloaded' })
-  }
-  await loader.unload(id)
-  await engine.remove(id)
-}
-
 const EVENTS: LoadForm = {
   headers: SSE_HEADERS,
   show: (progress) => sseEvent(JSON.stringify(wireProgress(progress))),
@@ -125,7 +116,7 @@ export const unloadModel: Route = async (service, exchange) => {
 /** `DELETE models/<id>`: what was downloaded is deleted; the model may be loaded again. */
 export const removeModel: Route = async (service, exchange) => {
   const id = await named(service, exchange)
-  await removed(service, id)
+  await service.loader.remove(id)
   return jsonResponse({ id, object: 'model', deleted: true })
 }
 

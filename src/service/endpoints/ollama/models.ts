@@ -5,7 +5,7 @@ import { findModel, knownModel, lookedAround, modelIdOf } from '../../answer/loa
 import { type Exchange, jsonResponse, type Route, type Service } from '../../answer/service.js'
 import { LinkedAbort } from '../../stream/abort.js'
 import { aBody, aBoolean, aString, missing, optional } from '../../wire/fields.js'
-import { loading, removed } from '../models/route.js'
+import { loading } from '../models/route.js'
 import { LINE_HEADERS, ndjsonLine, ollamaError } from './reply.js'
 
 /** The body of a request, under whichever type it comes: Ollama's own examples send it by `curl -d` alone. */
@@ -84,7 +84,7 @@ export const ollamaRemove: Route = async (service, exchange) => {
   const body = await bodyOf(service, exchange)
   const { id } = findModel(service.engine, (await modelOf(service, body, exchange.request.signal)).id)
   checkManages(service, exchange)
-  await removed(service, id)
+  await service.loader.remove(id)
   return jsonResponse(SUCCESS)
 }
 
