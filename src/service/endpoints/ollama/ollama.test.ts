@@ -520,7 +520,7 @@ describe('models', () => {
       { done: true, done_reason: 'unload', response: '' },
       { status: 'success' },
     ])
-    expect(steps).toEqual([`unload ${MODEL}`, `unload ${MODEL}`, `unload ${MODEL}`, `remove ${MODEL}`])
+    expect(steps).toEqual([`unload ${MODEL}`, `unload ${MODEL}`, `remove ${MODEL}`])
   })
 
   test.each(['create', 'copy', 'push'])('are not made here: %s', async (what) => {
