@@ -79,9 +79,11 @@ class FileLedger {
   }
 
   static async open(system: System, path: string, maxLines: number): Promise<FileLedger> {
-    const presence = await Presence.at(system, path)
+    // Others may come to it by another name; and the file is to be replaced, not a link to it.
+    const real = realPath(system, path)
+    const presence = await Presence.at(system, real)
     try {
-      const ledger = new FileLedger(system, path, presence, maxLines)
+      const ledger = new FileLedger(system, real, presence, maxLines)
       // It may have a hundred thousand lines, and nobody but who waits for it shall be kept waiting.
       await inTurns(ledger.#begin(), undefined)
       presence.settle()
@@ -219,6 +221,16 @@ class FileLedger {
       if (this.#lines === lines) for (const row of since.rows()) this.#table.add(row)
       this.#presence.settle()
     }
+  }
+}
+
+/** Where a link says that the file is; the path itself where it is none, or there is no file yet. */
+function realPath({ fs }: System, path: string): string {
+  try {
+    fs.readlinkSync(path)
+    return fs.realpathSync(path)
+  } catch {
+    return path
   }
 }
 

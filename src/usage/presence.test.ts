@@ -20,8 +20,10 @@ let path: string
 const notes = () => readdirSync(folder).sort()
 
 /** A process of `host` that sees these as ended. */
-const system = (pid: number, { host = 'here', ended = [] as number[], fs: part = {} as Partial<FileSystem> } = {}) =>
-  ({ pid, host, ended: (other) => ended.includes(other), fs: { ...fs, ...part } }) satisfies System
+const system = (
+  pid: number,
+  { host = 'here', began = 0, ended = [] as number[], fs: part = {} as Partial<FileSystem> } = {},
+) => ({ pid, host, began, ended: (other) => ended.includes(other), fs: { ...fs, ...part } }) satisfies System
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -131,6 +133,18 @@ describe('who has a file open', () => {
       expect(existsSync(join(folder, name))).toBe(false)
     },
   )
+
+  it('is not the one before it that had its number, as in a container that is started again', async () => {
+    const before = note('usage.jsonl.1-abc.open', 'here', 60)
+    const one = await Presence.at(system(1, { began: Date.now() - 61_000 }), path)
+    expect(one.alone).toBe(false)
+    one.leave()
+    const other = await Presence.at(system(2, { began: Date.now() - 59_000 }), path)
+    expect(other.alone).toBe(false)
+    other.leave()
+    expect((await Presence.at(system(1, { began: Date.now() - 59_000 }), path)).alone).toBe(true)
+    expect(existsSync(before)).toBe(false)
+  })
 
   it('may find that another has taken a note away meanwhile, or its own', async () => {
     note('usage.jsonl.7-abc.open', 'here')

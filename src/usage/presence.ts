@@ -106,10 +106,12 @@ export class Presence {
   }
 
   #isHere(note: string, pid: number): boolean {
-    const { fs, host, ended } = this.#system
+    const { fs, host, began, pid: own, ended } = this.#system
     const facts = fs.statSync(note, { throwIfNoEntry: false })
     if (facts === undefined) return false
-    const gone = hostOf(fs, note) === host ? ended(pid) : Date.now() - facts.mtimeMs > BELIEVED_MS
+    // In a container that is started again a process has the number of the one that was killed.
+    const isGone = () => ended(pid) || (pid === own && facts.mtimeMs < began)
+    const gone = hostOf(fs, note) === host ? isGone() : Date.now() - facts.mtimeMs > BELIEVED_MS
     if (gone) fs.rmSync(note, { force: true })
     return !gone
   }

@@ -13,6 +13,7 @@ export interface FileSystem {
   readdirSync(folder: string): string[]
   readFileSync(path: string, encoding: 'utf8'): string
   readlinkSync(path: string): string
+  realpathSync(path: string): string
   rmSync(path: string, options: { force: true }): void
 }
 
@@ -26,7 +27,9 @@ interface FileFacts {
 export interface System {
   readonly fs: FileSystem
   readonly pid: number
-  /** What its process ids belong to: a machine, or a container on it. */
+  /** When this process began, in milliseconds. */
+  readonly began: number
+  /** What its process ids belong to: a machine since it was started, or a container on it. */
   readonly host: string
   /** Whether a process of this host has ended for certain. */
   ended(pid: number): boolean
@@ -39,7 +42,8 @@ export async function nodeSystem(): Promise<System> {
   return {
     fs,
     pid: process.pid,
-    host: `${os.hostname()} ${namespace(fs)}`.trim(),
+    began: Date.now() - process.uptime() * 1000,
+    host: [os.hostname(), ...system(fs)].join(' '),
     ended: (pid) => hasEnded(process, pid),
   }
 }
@@ -50,11 +54,11 @@ async function load<T>(name: string): Promise<T> {
   return module.default ?? module
 }
 
-/** Linux tells containers apart whose machines have one name. */
-function namespace(fs: FileSystem): string {
+/** Linux tells apart containers whose machines have one name, and one start of a machine from another. */
+function system(fs: FileSystem): string[] {
   try {
-    return fs.readlinkSync('/proc/self/ns/pid')
+    return [fs.readlinkSync('/proc/self/ns/pid'), fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()]
   } catch {
-    return ''
+    return []
   }
 }
