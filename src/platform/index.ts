@@ -50,14 +50,18 @@ export { exp, log, softmax } from './exact.js'
 export { floatToHalf, halfToFloat } from './half.js'
 export {
   canonical,
+  exactJson,
   isRecord,
   isSmall,
   type JsonObject,
+  noteNumber,
   objectOf,
+  rawObjectOf,
   sameJson,
   smallParts,
   spaced,
   spelled,
+  textOfJson,
 } from './json.js'
 export { decodedFragment, jsonPointer, pointerStep, referredTo } from './json-pointer.js'
 export { keptError } from './kept-error.js'

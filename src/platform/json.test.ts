@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AT_ONCE, isSmall, spelled } from './json.js'
+import { AT_ONCE, isSmall, RawJson, rawObjectOf, spelled, textOfJson } from './json.js'
 
 const long = (piece: string) => piece.repeat(Math.ceil((3 * AT_ONCE) / piece.length))
 const many = <T>(count: number, one: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => one(i))
@@ -32,6 +32,20 @@ describe('spelled', () => {
   it.each([[null], [0], ['x'], [[]], [{}], [[[], {}]], [{ a: [1, 'b', { c: true }] }]])('%j is one piece', (value) => {
     expect([...spelled(value)]).toEqual([JSON.stringify(value)])
     expect(isSmall(value)).toBe(true)
+  })
+
+  it('has JSON that was written already as it was written, in small values and in large ones', () => {
+    const raw = new RawJson('{"id": 9007199254740993}')
+    const fields = (other: unknown) => [{ other, raw }, raw, { list: [1, raw] }]
+    const written = (other: unknown) =>
+      `[{"other":${JSON.stringify(other)},"raw":${raw.text}},${raw.text},{"list":[1,${raw.text}]}]`
+    for (const other of ['x', long('x'), many(9000, (i) => ({ i }))]) {
+      expect([...spelled(fields(other))].join('')).toBe(written(other))
+      expect(textOfJson(fields(other))).toBe(written(other))
+      expect(isSmall(fields(other))).toBe(other === 'x')
+    }
+    expect(isSmall(new RawJson(JSON.stringify(long('x'))))).toBe(false)
+    expect(textOfJson(['[1]', '{"a":', '', '{"a":\n1}'].map(rawObjectOf))).toBe('[{},{},{},{"a": 1}]')
   })
 
   it('makes of a list only what has been asked for', () => {

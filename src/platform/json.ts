@@ -1,3 +1,5 @@
+import { getOrMake } from './maps.js'
+
 /** An object as `JSON.parse` makes it: every field may be anything. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -5,13 +7,57 @@ export const isRecord = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The object that a text spells; one that was cut off, or is none, is empty: half a document says something else. */
-export function objectOf(text: string): JsonObject {
+export const objectOf = (text: string): JsonObject => objectIn(text) ?? {}
+
+function objectIn(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : {}
+    return isRecord(value) ? value : undefined
   } catch {
-    return {}
+    return undefined
   }
+}
+
+/**
+ * JSON that stands in the JSON around it as it was written: read and spelled again, a number of more digits than a double
+ * has would be another. Only `textOfJson` and `spelled` spell it so.
+ */
+export class RawJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  toJSON(): unknown {
+    return JSON.parse(this.text)
+  }
+}
+
+/** As `objectOf`, but as the text has it: blanks between its values may be line breaks, which would end a line of lines of JSON. */
+export const rawObjectOf = (text: string): object => (objectIn(text) ? new RawJson(text.replace(/[\n\r]/g, ' ')) : {})
+
+/** Numbers by where they stand in what was parsed, as they were written. */
+const written = new WeakMap<object, Map<string, string>>()
+
+/** For `exactJson`: this number stands so in a parsed list or object, and has more digits than a double holds. */
+export function noteNumber(holder: object, name: string, text: string): void {
+  getOrMake(written, holder, () => new Map()).set(name, text)
+}
+
+/** JSON of what was parsed, with its noted numbers as they were written. */
+export const exactJson = (value: unknown): string => textOfJson(exact(value))
+
+function exact(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const numbers = written.get(value)
+  const each = ([name, field]: [string, unknown]): [string, unknown] => {
+    const text = numbers?.get(name)
+    // Of two fields of one name the second stands.
+    return [name, text !== undefined && Number(text) === field ? new RawJson(text) : exact(field)]
+  }
+  const fields = Object.entries(value).map(each)
+  return Array.isArray(value) ? fields.map(([, item]) => item) : Object.fromEntries(fields)
 }
 
 /** As Python's library writes it, with a blank behind every colon and comma: what models have read most of. */
@@ -74,9 +120,16 @@ export function* smallParts<T>(list: readonly T[]): Generator<readonly T[], void
   }
 }
 
+/** What `spelled` makes, at once. */
+export const textOfJson = (value: unknown): string => [...piecesOf(value)].join('')
+
 function* piecesOf(given: unknown): Generator<string, void, void> {
+  if (given instanceof RawJson) {
+    yield given.text
+    return
+  }
   const value = plain(given)
-  if (isSmall(value)) yield JSON.stringify(value) ?? 'null'
+  if (weighed(value, AT_ONCE, false) <= AT_ONCE) yield JSON.stringify(value) ?? 'null'
   else if (typeof value === 'string') yield* piecesOfText(value)
   else if (Array.isArray(value)) yield* piecesOfList(value)
   else yield* piecesOfObject(value as object)
@@ -98,7 +151,7 @@ function fitting(values: readonly unknown[], from: number): number {
   let room = AT_ONCE
   let to = from
   for (; to < values.length; to++) {
-    room -= weighed(values[to], room)
+    room -= weighed(values[to], room, false)
     if (room < 0) break
   }
   return to - from
@@ -137,19 +190,20 @@ function plain(value: unknown): unknown {
   return typeof toJSON === 'function' ? (toJSON.call(value) as unknown) : value
 }
 
-/** About how many characters it takes; of more than `most`, no more than that it is more. */
-function weighed(value: unknown, most: number): number {
+/** About how many characters it takes; of more than `most`, no more than that it is more, as where `JSON.stringify` must not spell it. */
+function weighed(value: unknown, most: number, hasRaw = true): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return SHORT
+  if (hasRaw && value instanceof RawJson) return value.text.length
   // What it makes is not known yet.
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return most + 1
   let sum = SHORT
   if (Array.isArray(value)) {
-    for (let i = 0; i < value.length && sum <= most; i++) sum += weighed(value[i], most - sum)
+    for (let i = 0; i < value.length && sum <= most; i++) sum += weighed(value[i], most - sum, hasRaw)
     return sum
   }
   for (const name in value) {
-    sum += name.length + 3 + weighed((value as Record<string, unknown>)[name], most - sum)
+    sum += name.length + 3 + weighed((value as Record<string, unknown>)[name], most - sum, hasRaw)
     if (sum > most) break
   }
   return sum

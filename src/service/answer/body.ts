@@ -4,6 +4,7 @@ import type { BodyRoom } from './bodies.js'
 import { ENCODINGS, inflated, isReadable } from './bodies.js'
 import { parsedInSlices } from './json-in-slices.js'
 import { lookedAround, modelIdOf } from './loader.js'
+import { checkLongNumbers } from './long-numbers.js'
 import type { Exchange, Service } from './service.js'
 
 /** Levels of nesting beyond which a body is refused: whatever walks through it later may recurse. */
@@ -121,13 +122,17 @@ const LARGE = 2 ** 16
 function* parsedInTurn(bytes: Uint8Array): Slices<unknown> {
   if (bytes.length > LARGE) yield
   yield* checkDepth(bytes)
+  let text: string
+  let body: unknown
   try {
-    const text = utf8.decode(bytes)
-    return bytes.length > LARGE ? yield* parsedInSlices(text) : JSON.parse(text)
+    text = utf8.decode(bytes)
+    body = bytes.length > LARGE ? yield* parsedInSlices(text) : JSON.parse(text)
   } catch (error) {
     const why = error instanceof SyntaxError ? `not valid JSON: ${error.message}` : 'not valid UTF-8'
     throw new V1Error(400, `We could not parse the JSON body of your request: it is ${why}.`, { code: 'invalid_json' })
   }
+  yield* checkLongNumbers(text, body)
+  return body
 }
 
 /** Browsers say where a POST comes from, whatever a page does. */

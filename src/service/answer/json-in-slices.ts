@@ -139,7 +139,7 @@ const unexpected = (text: string, place: number): SyntaxError =>
   )
 
 /** The place of the quote that ends it: the first that an even number of backslashes stands before. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let before = quote
     while (text.charCodeAt(before - 1) === BACKSLASH) before--

@@ -1,6 +1,6 @@
 import { type Engine, V1Error } from '../../contract/index.js'
 import type { Constraints } from '../../grammar/index.js'
-import { inTurns, isSmall, keptError, missingFlag, type Slices, spelled } from '../../platform/index.js'
+import { inTurns, isSmall, keptError, missingFlag, type Slices, spelled, textOfJson } from '../../platform/index.js'
 import type { UsageEvent, UsageLedger } from '../../usage/index.js'
 import type { Caller } from '../door/auth.js'
 import type { Log } from '../door/log.js'
@@ -106,7 +106,7 @@ export class Json {
 
   /** Whole, where it is short; a long one as it is read, each piece in a turn of its own, this caller's. */
   sent(caller: string | undefined): string | ReadableStream<Uint8Array> {
-    if (isSmall(this.#value)) return JSON.stringify(this.#value)
+    if (isSmall(this.#value)) return textOfJson(this.#value)
     return streamOf(spelled(this.#value), caller)
   }
 }

@@ -1,5 +1,5 @@
 import { type ChatMessage, type Content, type ContentPart, textOf } from '../../contract/index.js'
-import { isRecord, type JsonObject, mapped, type Slices } from '../../platform/index.js'
+import { exactJson, isRecord, type JsonObject, mapped, type Slices } from '../../platform/index.js'
 import {
   aName,
   anArray,
@@ -207,7 +207,7 @@ function readToolCalls(value: unknown, param: string): ToolCalls {
 
 /** As a text, or as the object that some servers keep. */
 export const readArguments = (value: unknown, param: string): string =>
-  isRecord(value) ? JSON.stringify(value) : aString(value, param)
+  isRecord(value) ? exactJson(value) : aString(value, param)
 
 /** Every tool message answers a call of the assistant's message before it, and every call is answered. */
 function checkToolTurns(messages: readonly ChatMessage[]): void {

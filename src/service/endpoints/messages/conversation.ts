@@ -1,5 +1,5 @@
 import { type ChatMessage, type ContentPart, textOf } from '../../../contract/index.js'
-import { type JsonObject, mapped, type Slices } from '../../../platform/index.js'
+import { exactJson, type JsonObject, mapped, type Slices } from '../../../platform/index.js'
 import {
   aBoolean,
   anArray,
@@ -251,7 +251,7 @@ function readCall(block: JsonObject, path: string) {
   return {
     id: required(block, 'id', path, aString),
     name: required(block, 'name', path, aString),
-    arguments: JSON.stringify(required(block, 'input', path, anObject)),
+    arguments: exactJson(required(block, 'input', path, anObject)),
   }
 }
 

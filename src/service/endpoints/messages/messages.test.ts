@@ -195,6 +195,18 @@ describe('a message', () => {
     ])
   })
 
+  test('tells arguments whole as its stream does, however many digits their numbers have', async () => {
+    const exact =
+      '{"id": 9007199254740993,\n"ids":[12345678901234567890, 0.12345678901234567890123, 1.0, 1e400],"s":"\u2028\\n"}'
+    const { create, post } = service([call(0, exact.slice(0, 20)), call(0, exact.slice(20)), finish('tool_calls')])
+    expect(await create({ tools: [look] })).toMatchObject({ stop_reason: 'tool_use' })
+    const whole = await post({ tools: [look] })
+    expect(whole.text).toContain(`"input":${exact.replace('\n', ' ')}`)
+    expect(whole.headers.get('content-length')).toBe(String(new TextEncoder().encode(whole.text).length))
+    const events = eventsOf((await post({ tools: [look], stream: true })).text)
+    expect(events.map(({ delta }) => (delta as { partial_json?: string })?.partial_json ?? '').join('')).toBe(exact)
+  })
+
   test.each([
     [{ type: 'auto' }, 'auto', true],
     [{ type: 'auto', disable_parallel_tool_use: true }, 'auto', false],

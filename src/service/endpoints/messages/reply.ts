@@ -1,5 +1,5 @@
 import type { Part, Usage, V1Error } from '../../../contract/index.js'
-import { objectOf } from '../../../platform/index.js'
+import { rawObjectOf } from '../../../platform/index.js'
 import type { Dialect } from '../../answer/service.js'
 import { sseEventOf } from '../../stream/sse.js'
 import { sealed } from '../../wire/ids.js'
@@ -213,7 +213,7 @@ export class MessageProgress implements WholeReply {
       // What is not shown comes back with the conversation all the same.
       block.signature = this.#request.showsThoughts ? SIGNATURE : sealed(held)
       this.#delta({ type: 'signature_delta', signature: block.signature })
-    } else if (block.type === 'tool_use') block.input = objectOf(held)
+    } else if (block.type === 'tool_use') block.input = rawObjectOf(held)
     this.#tell({ type: 'content_block_stop', index: this.#at })
     this.#open = undefined
   }

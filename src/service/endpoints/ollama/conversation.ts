@@ -1,5 +1,5 @@
 import type { ChatMessage, ContentPart } from '../../../contract/index.js'
-import { type JsonObject, mapped, type Slices } from '../../../platform/index.js'
+import { exactJson, type JsonObject, mapped, type Slices } from '../../../platform/index.js'
 import { anArray, anObject, aString, at, noteUnknown, oneOf, optional, required } from '../../wire/fields.js'
 import { unreadable } from '../../wire/messages.js'
 
@@ -120,7 +120,7 @@ class Reader implements ReadTurns {
     return {
       id: optional(call, 'id', path, aString) || this.#nextId(),
       name: required(called, 'name', place, aString),
-      arguments: JSON.stringify(optional(called, 'arguments', place, anObject) ?? {}),
+      arguments: exactJson(optional(called, 'arguments', place, anObject) ?? {}),
     }
   }
 }

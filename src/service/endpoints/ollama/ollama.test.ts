@@ -104,6 +104,17 @@ describe('a chat', () => {
     ])
   })
 
+  test('tells arguments as they were written, however many digits their numbers have', async () => {
+    const exact = '{"id": 9007199254740993,\n"ids":[12345678901234567890, 0.12345678901234567890123],"s":"\u2028"}'
+    const { post } = service([call(0, exact), finish('tool_calls'), usage])
+    const body = { messages: USER, tools: [weather] }
+    const said = `"arguments":${exact.replace('\n', ' ')}`
+    expect((await post('/api/chat', { ...body, stream: false })).text).toContain(said)
+    const lines = await post('/api/chat', body)
+    expect(lines.text.replace('\\u2028', '\u2028')).toContain(said)
+    expect(linesOf(lines)).toHaveLength(2)
+  })
+
   test('continues from the results of calls that have no ids', async () => {
     const { chat, calls } = service()
     const called = (name: string, args: object) => ({ function: { name, arguments: args } })

@@ -1,5 +1,5 @@
 import type { Part, TokenLogprob, V1Error } from '../../../contract/index.js'
-import { objectOf } from '../../../platform/index.js'
+import { rawObjectOf, textOfJson } from '../../../platform/index.js'
 import type { Dialect } from '../../answer/service.js'
 import {
   type Answer,
@@ -60,7 +60,7 @@ export const LINE_HEADERS: Readonly<Record<string, string>> = {
 const OTHER_BREAKS = /[\u0085\u2028\u2029]/g
 
 export const ndjsonLine = (value: object): string =>
-  `${JSON.stringify(value).replace(OTHER_BREAKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
+  `${textOfJson(value).replace(OTHER_BREAKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
 
 /** Builds the lines of an answer, each with the model's name, and at last with how long it took. */
 class ReplyBuilder {
@@ -125,7 +125,7 @@ const logprobsOf = (logprobs: readonly TokenLogprob[]) =>
 
 const wireCall = ({ id, name, arguments: text }: ToolCallSoFar, index: number): WireToolCall => ({
   id,
-  function: { index, name, arguments: objectOf(text) },
+  function: { index, name, arguments: rawObjectOf(text) },
 })
 
 /** An answer as it comes, a line for each piece; a call is one piece. */
