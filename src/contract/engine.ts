@@ -631,8 +631,11 @@ export type Part =
   | {
       readonly type: 'tool-call-delta'
       readonly choice: number
+      /** From 0, in the order in which calls begin. Several may be written side by side. */
       readonly index: number
+      /** Of the call, with its first part; the service gives one to a call that has none of its own. */
       readonly id?: string
+      /** Of the tool, with the first part of a call. */
       readonly name?: string
       readonly arguments: string
     }
@@ -704,6 +707,7 @@ export interface PromptLogprob extends Omit<TokenLogprob, 'logprob'> {
   readonly logprob: number | null
 }
 
+/** Whole numbers, none below 0. */
 export interface Usage {
   readonly promptTokens: number
   readonly completionTokens: number

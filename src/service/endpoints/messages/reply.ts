@@ -3,6 +3,7 @@ import { rawObjectOf } from '../../../platform/index.js'
 import type { Dialect } from '../../answer/service.js'
 import { sseEventOf } from '../../stream/sse.js'
 import { sealed } from '../../wire/ids.js'
+import { InOrder } from '../../wire/in-order.js'
 import type { Answer, ReplyHead, StreamReply, WholeReply } from '../../wire/reply.js'
 import type { MessageRequest } from './request.js'
 
@@ -104,6 +105,7 @@ export class MessageProgress implements WholeReply {
   #head: ReplyHead | undefined
   #answer: Answer | undefined
   #open: Open | undefined
+  readonly #order = new InOrder((part) => this.#take(part))
   #stopReason: StopReason | null = null
   #stopSequence: string | null = null
 
@@ -140,7 +142,10 @@ export class MessageProgress implements WholeReply {
   }
 
   part(part: Part): void {
-    if (this.#request.warms && part.type !== 'finish') return
+    if (!this.#request.warms || part.type === 'finish') this.#order.take(part)
+  }
+
+  #take(part: Part): void {
     if (part.type === 'text-delta') this.#text(part.text)
     else if (part.type === 'reasoning-delta') this.#think(part.text)
     else if (part.type === 'tool-call-delta') this.#call(part)
@@ -233,7 +238,8 @@ export class MessageProgress implements WholeReply {
 
 function usageOf({ promptTokens, completionTokens, cachedTokens, reasoningTokens = 0 }: Usage): MessageUsage {
   return {
-    input_tokens: promptTokens - cachedTokens,
+    // Behind some servers what came from the cache is not counted as part of the prompt.
+    input_tokens: Math.max(0, promptTokens - cachedTokens),
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: cachedTokens,
     output_tokens: completionTokens,

@@ -1,6 +1,7 @@
 import type { Part, TokenLogprob, V1Error } from '../../../contract/index.js'
 import { rawObjectOf, textOfJson } from '../../../platform/index.js'
 import type { Dialect } from '../../answer/service.js'
+import { InOrder } from '../../wire/in-order.js'
 import {
   type Answer,
   type ReplyHead,
@@ -133,6 +134,10 @@ export class ReplyLines implements StreamReply {
   readonly stream = true
   readonly headers = LINE_HEADERS
   readonly #builder: ReplyBuilder
+  readonly #order = new InOrder((part) => {
+    this.#lines += this.#lineOf(part)
+  })
+  #lines = ''
   /** The call that is being written. */
   #open: number | undefined
 
@@ -146,6 +151,12 @@ export class ReplyLines implements StreamReply {
   }
 
   part(part: Part): string {
+    this.#lines = ''
+    this.#order.take(part)
+    return this.#lines
+  }
+
+  #lineOf(part: Part): string {
     if (part.type === 'text-delta') {
       if (part.text === '' && !part.logprobs) return ''
       return this.#called() + ndjsonLine(this.#builder.piece({ text: part.text }, part.logprobs))

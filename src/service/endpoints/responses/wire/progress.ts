@@ -2,6 +2,7 @@ import type { Part, TokenLogprob, Usage, V1Error } from '../../../../contract/in
 import { objectOf } from '../../../../platform/index.js'
 import { evidenceIn, withEvidence } from '../../../wire/evidence.js'
 import { itemId, sealed, seconds, toolCallId } from '../../../wire/ids.js'
+import { InOrder } from '../../../wire/in-order.js'
 import { NO_USAGE, wireLogprob } from '../../../wire/reply.js'
 import { CallInput, customNames } from '../../../wire/tools.js'
 import { type OwnTool, ownTools } from './own-tools.js'
@@ -66,10 +67,12 @@ export class ResponseProgress {
   #own: (OwnDraft & { readonly call: number }) | undefined
   readonly #tell: (event: ResponseEvent) => void
   #open: { readonly item: Draft; readonly call?: number } | undefined
+  readonly #order = new InOrder((part) => this.#take(part))
   #logprobs: OutputText['logprobs'][number][] = []
   #thoughts = ''
   #input = new CallInput()
   readonly #searched = new Set<string>()
+  readonly #callIds = new Set<string>()
   #usage: Usage = NO_USAGE
   #cut = false
   #error: ResponseResource['error'] = null
@@ -119,6 +122,10 @@ export class ResponseProgress {
   }
 
   take(part: Part): void {
+    this.#order.take(part)
+  }
+
+  #take(part: Part): void {
     if (part.type === 'text-delta') this.#text(part.text, part.logprobs)
     else if (part.type === 'tool-call-delta') this.#call(part)
     else if (part.type === 'usage') this.#usage = part.usage
@@ -156,7 +163,8 @@ export class ResponseProgress {
   }
 
   /** The whole answer is there. */
-  complete(): void {
+  complete(usage = this.#usage): void {
+    this.#usage = usage
     this.status = this.#cut ? 'incomplete' : 'completed'
     this.#completedAt = seconds()
     this.#say(`response.${this.status}`, { response: this.resource })
@@ -220,7 +228,7 @@ export class ResponseProgress {
       this.#close('completed')
       const tool = name === undefined ? undefined : this.#forms.own.get(name)
       if (tool) {
-        const ids = { id: itemId(tool.prefix), call_id: id ?? toolCallId() }
+        const ids = { id: itemId(tool.prefix), call_id: this.#callId(id) }
         this.#own = { tool, ...ids, arguments: text, call: index }
         return
       }
@@ -228,7 +236,7 @@ export class ResponseProgress {
       const within = this.#forms.spaces.get(name ?? '') ?? { name: name ?? '' }
       this.#tellSearch(name ?? '')
       const later = this.#forms.later.has(name ?? '') && { async: true as const }
-      const about = { call_id: id ?? toolCallId(), ...within, ...later, status: 'in_progress' as const }
+      const about = { call_id: this.#callId(id), ...within, ...later, status: 'in_progress' as const }
       item = this.#forms.custom.has(name ?? '')
         ? { type: 'custom_tool_call', id: itemId('ctc'), ...about, input: '' }
         : { type: 'function_call', id: itemId('fc'), ...about, arguments: '' }
@@ -239,6 +247,13 @@ export class ResponseProgress {
     if (item.type === 'custom_tool_call') item.input += delta
     else item.arguments += delta
     this.#say(`response.${CALL_TEXTS[item.type]}.delta`, { ...this.#place(item), delta })
+  }
+
+  /** Its own, where it has one that no other call has: a client answers it by that. */
+  #callId(id: string | undefined): string {
+    const own = !id || this.#callIds.has(id) ? toolCallId() : id
+    this.#callIds.add(own)
+    return own
   }
 
   /** Every tool is at hand, so that the search for one is over as soon as it is called: once in a response. */

@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { Part } from '../../contract/engine.js'
+import { finish, text } from '../v1.test-helper.js'
+import { InOrder } from './in-order.js'
+
+const call = (index: number, args: string): Part => ({
+  ...{ type: 'tool-call-delta', choice: 0, index, arguments: args },
+})
+
+function told(parts: readonly Part[]): Part[] {
+  const said: Part[] = []
+  const order = new InOrder((part) => said.push(part))
+  for (const part of parts) order.take(part)
+  return said
+}
+
+const sourceOf = (part: Part): string =>
+  part.type === 'tool-call-delta' ? `call ${part.index}` : part.type === 'text-delta' ? 'text' : part.type
+
+/** Arguments in pieces: whole, or cut off, or none. */
+const args = fc
+  .tuple(
+    fc.constantFrom('{}', '{"a":{"b":"}"}}', '{"a":[1,{}', '', '[1]', '{"a":"{}"} '),
+    fc.array(fc.nat(9), { maxLength: 4 }),
+  )
+  .map(([json, cuts]) => {
+    const places = [...new Set([0, ...cuts.filter((cut) => cut < json.length)])].sort((a, b) => a - b)
+    return places.map((place, i) => json.slice(place, places[i + 1]))
+  })
+
+const aMixture = fc
+  .record({ calls: fc.array(args, { maxLength: 4 }), texts: fc.array(fc.constantFrom('a', ' b'), { maxLength: 3 }) })
+  .chain(({ calls, texts }) => {
+    const sources = [
+      ...calls.map((pieces, i) => pieces.map((piece) => call(i, piece))),
+      texts.map((each) => text(each)),
+    ]
+    const slots = sources.flatMap((parts, i) => parts.map(() => i))
+    return fc.shuffledSubarray(slots, { minLength: slots.length, maxLength: slots.length }).map((order) => {
+      const left = sources.map((parts) => [...parts])
+      return [...order.map((i) => left[i]!.shift()!), finish()]
+    })
+  })
+
+it('nothing is lost, each source keeps its order, and no call is told in two places', () => {
+  fc.assert(
+    fc.property(aMixture, (parts) => {
+      const said = told(parts)
+      for (const source of new Set(parts.map(sourceOf))) {
+        const of = (list: readonly Part[]) => list.filter((part) => sourceOf(part) === source)
+        // Blanks behind arguments that are whole say nothing.
+        const words = (list: readonly Part[]) =>
+          of(list)
+            .map((part) => ('arguments' in part ? part.arguments : 'text' in part ? part.text : ''))
+            .join('')
+        expect(words(said).trimEnd()).toBe(words(parts).trimEnd())
+        if (!source.startsWith('call')) continue
+        const places = said.flatMap((part, i) => (sourceOf(part) === source ? [i] : []))
+        expect(places).toEqual(places.map((_, i) => places[0]! + i))
+      }
+      expect(said.at(-1)).toEqual(finish())
+    }),
+  )
+})
+
+it('what needs not wait is told at once', () => {
+  const parts = [text('a'), call(0, '{"a":'), call(0, '1}'), call(1, '{'), call(1, '}'), text('b'), call(2, '{}')]
+  const said: Part[] = []
+  const order = new InOrder((part) => said.push(part))
+  for (const [i, part] of parts.entries()) {
+    order.take(part)
+    expect(said).toHaveLength(i + 1)
+  }
+  // A call that is whole lets those go on that wait for it.
+  const mixed = [call(0, '{"a"'), call(1, '{'), call(1, '}'), call(0, ':1}')]
+  expect(told(mixed)).toEqual([mixed[0], mixed[3], mixed[1], mixed[2]])
+})
+
+it('a call that goes on once it is over is the engine’s fault', () => {
+  expect(() => told([call(0, '{}'), call(1, '{}'), call(0, '{}')])).toThrow(/tool call 0/)
+})
