@@ -1,7 +1,7 @@
 import { type Part, type PromptLogprob, type TokenLogprob, type Usage, V1Error } from '../../contract/index.js'
 import { checkEvidence, evidenceParts, type SentEvidence } from './evidence.js'
 import { messageIn } from './refusal.js'
-import { parsed } from './sent.js'
+import { countOf, parsed } from './sent.js'
 
 /** What we read of a chunk. It comes from another service: anything may be missing. */
 interface Chunk {
@@ -25,10 +25,10 @@ export interface ChunkUsage {
 
 export function usageOfChunk(usage: ChunkUsage | undefined): Usage {
   return {
-    promptTokens: usage?.prompt_tokens ?? 0,
-    completionTokens: usage?.completion_tokens ?? 0,
-    cachedTokens: usage?.prompt_tokens_details?.cached_tokens ?? 0,
-    reasoningTokens: usage?.completion_tokens_details?.reasoning_tokens ?? 0,
+    promptTokens: countOf(usage?.prompt_tokens),
+    completionTokens: countOf(usage?.completion_tokens),
+    cachedTokens: countOf(usage?.prompt_tokens_details?.cached_tokens),
+    reasoningTokens: countOf(usage?.completion_tokens_details?.reasoning_tokens),
   }
 }
 

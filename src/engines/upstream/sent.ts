@@ -16,7 +16,7 @@ export function parsed(text: string, otherwise = 'did not send JSON'): object {
   throw brokenService(otherwise)
 }
 
-export const countOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
+export const countOf = (value: unknown): number => (Number.isSafeInteger(value) ? Math.max(0, value as number) : 0)
 
 /** A service without a path says so as it says it of any; a model that it lacks is another matter. */
 export function lacksPath(error: unknown, model: string): error is V1Error {

@@ -1,4 +1,5 @@
 import type { ModelInfo, Usage } from '../../contract/index.js'
+import { checkUsage } from '../wire/check-part.js'
 import { Answer } from '../wire/reply.js'
 import { knownModel } from './loader.js'
 import { Run } from './run.js'
@@ -38,7 +39,10 @@ export async function once(
     }
     const { body, usage } = await run.during(act(run.signal))
     run.answer = new Answer(0)
-    if (usage !== undefined) run.answer.usage = usage
+    if (usage !== undefined) {
+      checkUsage(usage)
+      run.answer.usage = usage
+    }
     await run.succeed()
     return jsonResponse(body, noticeHeaders(ignored, []))
   } catch (error) {

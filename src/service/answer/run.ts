@@ -7,6 +7,12 @@ import { Answer, type AnswerChoice, type CallSpec, type WholeReply } from '../wi
 import type { BodyRoom } from './bodies.js'
 import { type Exchange, requestError, type Service } from './service.js'
 
+/**
+ * Parts after which everybody else is let in: an engine that waits for nothing, such as one that tells what it has kept, would
+ * keep clocks, sockets and its own end waiting until it is over.
+ */
+export const WITHOUT_A_BREATH = 256
+
 /** Where runs that failed come to their end, some in each turn of the event loop. */
 const ends = new Entrance()
 
@@ -32,6 +38,7 @@ export class Run {
   /** What the engine does for it, where that has one result. */
   #acting: Promise<unknown> | undefined
   #check: (choice: AnswerChoice) => void | Promise<void> = () => {}
+  #asked = 0
   #ended = false
   #begun = false
   readonly #arrived = performance.now()
@@ -138,6 +145,7 @@ export class Run {
   /** `next` without a promise. One of the two is called, once; neither may throw. */
   ask(resolve: (part: Part | undefined) => void, reject: (error: unknown) => void): void {
     if (this.signal.aborted) reject(this.signal.reason)
+    else if (++this.#asked % WITHOUT_A_BREATH === 0) void breathe().then(() => this.ask(resolve, reject))
     else this.#parts!.ask(resolve, reject)
   }
 
@@ -153,6 +161,7 @@ export class Run {
       answer.take(part)
       if (part.type === 'finish') return this.#check(answer.choices[part.choice]!)
     } else if (!answer.finished) throw new Error('The engine stopped before it had finished every choice.')
+    else answer.usage = answer.countedUsage()
   }
 
   /** To be called before the last word goes out: what was answered is counted. */

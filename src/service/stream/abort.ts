@@ -148,14 +148,17 @@ export class Leavable<T> {
   }
 
   // Made once: an answer has thousands of parts.
-  readonly #onNext = ({ done, value }: IteratorResult<T>): void => {
-    if (done) this.#ended = true
+  readonly #onNext = (next: IteratorResult<T>): void => {
+    if (next?.done) this.#ended = true
     const resolve = this.#resolve!
     const reject = this.#reject!
     if (!this.#settle()) return
-    const given = done ? undefined : value
+    let given: T | undefined
     let taken: void | Promise<void>
     try {
+      // An iterator of somebody else's may come to its end in its own way, or give nothing as a value.
+      given = next.done ? undefined : next.value
+      if (!next.done && (given === undefined || given === null)) throw new Error('The source gave nothing as a value.')
       taken = this.#take(given)
     } catch (error) {
       reject(error)

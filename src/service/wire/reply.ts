@@ -1,4 +1,5 @@
 import type { ChatCall, Part, TokenLogprob, Usage, V1Error } from '../../contract/index.js'
+import { checkPart } from './check-part.js'
 import { type EvidenceOfDocument, evidenceIn, withEvidence } from './evidence.js'
 import { toolCallId } from './ids.js'
 
@@ -16,7 +17,7 @@ export interface ReplyHead {
 
 export interface ToolCallSoFar {
   readonly id: string
-  name: string
+  readonly name: string
   arguments: string
 }
 
@@ -38,16 +39,16 @@ export class AnswerChoice {
     this.index = index
   }
 
-  /** The tool call at this place; new ones are given the id that clients need to answer them. */
-  toolCall(index: number, id: string | undefined, name: string | undefined): { call: ToolCallSoFar; isNew: boolean } {
+  /** The tool call at this place; new ones without an id of their own are given one, by which clients answer them. */
+  toolCall(index: number, id: string | undefined, name: string | undefined): ToolCallSoFar {
     const known = this.toolCalls[index]
-    if (known) {
-      if (name !== undefined && known.name === '') known.name = name
-      return { call: known, isNew: false }
-    }
-    const call = { id: id ?? toolCallId(), name: name ?? '', arguments: '' }
+    if (known) return known
+    if (index > this.toolCalls.length) throw new Error(`The engine began tool call ${index} before the one before it.`)
+    if (!name) throw new Error(`The engine began tool call ${index} without its name.`)
+    const isTaken = this.toolCalls.some((other) => other?.id === id)
+    const call = { id: !id || isTaken ? toolCallId() : id, name, arguments: '' }
     this.toolCalls[index] = call
-    return { call, isNew: true }
+    return call
   }
 }
 
@@ -79,7 +80,7 @@ export class Answer {
     this.usage = wordless(this.usage)
   }
 
-  /** For the ledger: an answer that was cut off has not been told its tokens, but each of its pieces was one or more. */
+  /** Of an answer that was cut off, or whose engine counts nothing, no tokens have been told, but each of its pieces was one or more. */
   countedUsage(): Usage {
     const { completionTokens } = this.usage
     return { ...this.usage, completionTokens: this.#silent ? 0 : completionTokens || this.#deltas }
@@ -87,6 +88,7 @@ export class Answer {
 
   /** Takes a part in; what breaks the contract is the engine's fault, and is thrown. */
   take(part: Part): void {
+    checkPart(part)
     if (part.type === 'usage') {
       this.usage = this.#silent ? wordless(part.usage) : part.usage
       this.fingerprint = part.fingerprint ?? this.fingerprint
@@ -99,14 +101,14 @@ export class Answer {
     const choice = this.choices[part.choice]
     if (!choice || choice.finish)
       throw new Error(`The engine sent a ${part.type} for choice ${part.choice}, out of turn.`)
-    if (part.type !== 'finish' && part.type !== 'evidence') this.#deltas++
+    if (part.type === 'tool-call-delta' || ('text' in part && part.text !== '')) this.#deltas++
     if (part.type === 'text-delta') {
       choice.text += part.text
       this.forcedTokens += part.forced ?? 0
     } else if (part.type === 'evidence') choice.evidence = withEvidence(choice.evidence, evidenceIn(part))
     else if (part.type === 'reasoning-delta') choice.reasoning += part.text
     else if (part.type === 'tool-call-delta') {
-      choice.toolCall(part.index, part.id, part.name).call.arguments += part.arguments
+      choice.toolCall(part.index, part.id, part.name).arguments += part.arguments
     } else {
       choice.finish = part.reason
       choice.stop = part.stop

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Exchange, Route, Service } from '../../answer/service.js'
+import { checkNumbers } from '../../wire/check-part.js'
 import { aBody, aBoolean, anInteger, aString, noteUnknown, optional, required, unsupported } from '../../wire/fields.js'
 import { classifyId, seconds } from '../../wire/ids.js'
 import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
@@ -37,8 +38,10 @@ export async function classifyTexts(
   signal: AbortSignal,
 ): Promise<Classified> {
   const classified = await engine.classify!({ id, model, signal, caller: caller.id, inputs })
-  if (classified.probabilities.length === inputs.length) return classified
-  throw new Error('The engine sent no classes for each input.')
+  const { probabilities } = classified
+  if (probabilities.length !== inputs.length) throw new Error('The engine sent no classes for each input.')
+  checkNumbers('class', probabilities)
+  return classified
 }
 
 /** What vLLM asks of models that read texts whole, in its form. */

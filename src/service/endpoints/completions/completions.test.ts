@@ -75,7 +75,7 @@ describe('completions', () => {
     expect(chunks.flatMap(({ choices }) => choices.map((choice: { text: string }) => choice.text)).join('')).toBe(
       'Go on.',
     )
-    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 0 } })
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 2 } })
     expect(chunks.at(-2).choices[0].finish_reason).toBe('length')
   })
 

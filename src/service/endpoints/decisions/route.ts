@@ -2,6 +2,7 @@ import { type Decided, type DecideQuestion, V1Error } from '../../../contract/in
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Dialect, Route } from '../../answer/service.js'
+import { checkDecisions } from '../../wire/check-part.js'
 import { decisionId } from '../../wire/ids.js'
 import { notTaken } from '../../wire/messages.js'
 import { wireDecisions, wireSystemOne } from './reply.js'
@@ -49,7 +50,10 @@ const deciding =
           const decided = await service.engine.decide!(call).catch((error: unknown) => {
             throw named(error, request)
           })
-          if (decided.answers.length !== questions.length) throw new Error('The engine sent no answer to a question.')
+          checkDecisions(
+            decided.answers,
+            questions.map(({ options }) => options.length),
+          )
           return { body: write(request, decided), usage: decided.usage }
         },
       }

@@ -3,6 +3,7 @@ import { base64, type JsonObject } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Exchange, Route, Service } from '../../answer/service.js'
+import { checkNumbers } from '../../wire/check-part.js'
 import {
   aBody,
   anArray,
@@ -49,12 +50,17 @@ export async function vectorsOf(
 ): Promise<Embeddings> {
   const call = { id, model, signal, caller: caller.id, inputs }
   const made = await engine.embed!({ ...call, ...(dimensions !== undefined && { dimensions }) })
-  if (made.vectors.length !== inputs.length) throw new Error('The engine sent no vector for each input.')
+  checkVectors(made, inputs)
   if (dimensions !== undefined && made.vectors.some(({ length }) => length !== dimensions)) {
     const message = `Unsupported value: 'dimensions' is ${dimensions}, which the model '${model}' does not offer.`
     throw new V1Error(400, message, { param: 'dimensions', code: 'unsupported_value' })
   }
   return made
+}
+
+export function checkVectors({ vectors }: Embeddings, { length }: readonly unknown[]): void {
+  if (vectors.length !== length) throw new Error('The engine sent no vector for each input.')
+  checkNumbers('vector', vectors)
 }
 
 /** How vectors are to be. */

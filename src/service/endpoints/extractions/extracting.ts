@@ -15,9 +15,10 @@ import {
   type Usage,
   V1Error,
 } from '../../../contract/index.js'
-import { hasStretch, inTurns, type JsonObject, jsonPointer } from '../../../platform/index.js'
+import { breathe, hasStretch, inTurns, type JsonObject, jsonPointer } from '../../../platform/index.js'
 import { checkChoice, constrained } from '../../answer/answering.js'
 import { findModel } from '../../answer/loader.js'
+import { WITHOUT_A_BREATH } from '../../answer/run.js'
 import type { Service } from '../../answer/service.js'
 import { Answer, NO_USAGE } from '../../wire/reply.js'
 import { type AnswerStretch, answerOf, type Readable, Readables, readableKindOf } from './extracted.js'
@@ -153,7 +154,10 @@ class Writing {
     const constraint = await constrained(this.#service, spec, { id, caller, signal })
     const answer = new Answer(1)
     const evidence = new Map<string, Evidence>()
+    let parts = 0
     for await (const part of engine.generate(this.#chatCall(id, field, signal, constraint.grammar))) {
+      if (++parts % WITHOUT_A_BREATH === 0) await breathe()
+      signal.throwIfAborted()
       // What the grammar decides may be told before anything is read, and how long the prompt is before that.
       if (part.type !== 'usage' && (part.type !== 'text-delta' || part.forced === undefined)) begun()
       answer.take(part)

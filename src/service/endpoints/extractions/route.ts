@@ -2,6 +2,7 @@ import { type Extracted, type FieldAnswer, type TextSpan, V1Error } from '../../
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route, Service } from '../../answer/service.js'
+import { checkNumbers } from '../../wire/check-part.js'
 import { extractionId } from '../../wire/ids.js'
 import { extractByGenerating, type FieldsCall, fieldsAtOnce } from './extracting.js'
 import { pointedFields } from './pointing.js'
@@ -28,6 +29,7 @@ export const extractions: Route = (service, exchange) =>
         const call = { ...request, id, signal, caller: exchange.caller.id }
         const extracted = await (itself ? service.engine.extract!(call) : extractedFields(service, call))
         if (extracted.answers.length !== request.fields.length) throw new Error('The engine sent no answer to a field.')
+        checkNumbers('field', extracted.answers.map(numbersOf))
         return { body: wireExtraction(id, request, extracted), usage: extracted.usage }
       },
     }
@@ -73,6 +75,12 @@ function answerOf(type: string, answer: FieldAnswer): object {
     ...(span && { span: pair(span) }),
     ...(items && { spans: items.map((item) => (item.span ? pair(item.span) : null)), items: items.map(itemOf) }),
   }
+}
+
+function numbersOf(answer: FieldAnswer): readonly number[] {
+  if ('refused' in answer) return []
+  const { value, guess, confidence, pNull } = answer
+  return [value, guess, confidence, pNull].flat().filter((each) => typeof each === 'number')
 }
 
 const pair = ({ start, end }: TextSpan): [number, number] => [start, end]

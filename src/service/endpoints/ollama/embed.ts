@@ -15,7 +15,7 @@ import {
 } from '../../wire/fields.js'
 import { embeddingId } from '../../wire/ids.js'
 import { NO_USAGE } from '../../wire/reply.js'
-import { checkEmbeds } from '../embeddings/route.js'
+import { checkEmbeds, checkVectors } from '../embeddings/route.js'
 import { bodyOf, modelOf } from './models.js'
 import { nanoseconds } from './reply.js'
 
@@ -97,7 +97,9 @@ function made(service: Service, exchange: Exchange, read: () => EmbedRequest): P
         const { engine } = service
         const whose = { id: embeddingId(), model, signal, caller: exchange.caller.id }
         const call = { ...whose, ...(dimensions !== undefined && { dimensions }) }
-        const { vectors, promptTokens } = await embedded(engine, call, inputs, truncates)
+        const made = await embedded(engine, call, inputs, truncates)
+        checkVectors(made, inputs)
+        const { vectors, promptTokens } = made
         return {
           // Made one by one, as the answer is spelled.
           body: tell(

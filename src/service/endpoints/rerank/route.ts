@@ -2,6 +2,7 @@ import { type Engine, type ModelInfo, type Ranking, V1Error } from '../../../con
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
+import { checkNumbers } from '../../wire/check-part.js'
 import {
   aBody,
   aBoolean,
@@ -35,6 +36,7 @@ export const rerank: Route = (service, exchange) =>
         const id = rerankId()
         const ranking = await service.engine.rank!({ id, model, signal, caller: exchange.caller.id, query, documents })
         if (ranking.scores.length !== documents.length) throw new Error('The engine sent no score for each document.')
+        checkNumbers('ranking', [ranking.scores])
         return { body: wireRanking(ranking, request, id), usage: { ...NO_USAGE, promptTokens: ranking.promptTokens } }
       },
     }

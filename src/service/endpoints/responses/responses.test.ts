@@ -422,7 +422,7 @@ describe('a conversation that grows', () => {
       return [text(' Ada likes the sea. '), finish()]
     })
     const { id, object, output, usage } = jsonOf(await post(ask, '/responses/compact', { model: MODEL, input }))
-    expect([object, id.startsWith('resp_'), usage.total_tokens]).toEqual(['response.compaction', true, 0])
+    expect([object, id.startsWith('resp_'), usage.total_tokens]).toEqual(['response.compaction', true, 1])
     expect(output.map(({ type }: { type: string }) => type)).toEqual(['message', 'message', 'compaction'])
     expect(calls[0]!.messages.at(-1)).toMatchObject({ role: 'user', content: expect.stringContaining('Sum up') })
     const next = [...output, { role: 'user', content: 'Who am I?' }]

@@ -2,6 +2,7 @@ import { getOrMake } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
+import { checkNumbers } from '../../wire/check-part.js'
 import {
   aBody,
   anArray,
@@ -35,6 +36,7 @@ export const score: Route = (service, exchange) =>
           const call = { id, model, signal, caller: exchange.caller.id, query, documents }
           const ranking = await service.engine.rank!(call)
           if (ranking.scores.length !== places.length) throw new Error('The engine sent no score for each document.')
+          checkNumbers('ranking', [ranking.scores])
           for (const [at, i] of places.entries()) scores[i] = ranking.scores[at]!
           promptTokens += ranking.promptTokens
         }

@@ -1,7 +1,7 @@
 import type { Part, V1Error } from '../../../../contract/index.js'
 import { isSmall } from '../../../../platform/index.js'
 import { SSE_DONE, sseEventInPieces, sseEventOf } from '../../../stream/sse.js'
-import type { StreamReply, WholeReply } from '../../../wire/reply.js'
+import type { Answer, ReplyHead, StreamReply, WholeReply } from '../../../wire/reply.js'
 import type { ResponseEvent, ResponseProgress } from './progress.js'
 import type { ResponseResource } from './resource.js'
 
@@ -17,6 +17,7 @@ export class ResponseEvents implements StreamReply {
   readonly stream = true
   readonly #keep: KeepResponse
   #progress: ResponseProgress | undefined
+  #answer: Answer | undefined
   #events = ''
   /** From the first large event on: those that are told in pieces. */
   #long: (string | ResponseEvent)[] = []
@@ -36,7 +37,8 @@ export class ResponseEvents implements StreamReply {
     else this.#events += framed(event)
   }
 
-  begin(): string {
+  begin(_: ReplyHead, answer: Answer): string {
+    this.#answer = answer
     this.#progress!.begin()
     return this.#taken()
   }
@@ -47,7 +49,7 @@ export class ResponseEvents implements StreamReply {
   }
 
   async end(): Promise<string> {
-    this.#progress!.complete()
+    this.#progress!.complete(this.#answer!.usage)
     return this.#ended()
   }
 
@@ -88,13 +90,15 @@ export class WholeResponse implements WholeReply {
   readonly stream = false
   readonly #progress: ResponseProgress
   readonly #keep: KeepResponse
+  #answer: Answer | undefined
 
   constructor(progress: ResponseProgress, keep: KeepResponse) {
     this.#progress = progress
     this.#keep = keep
   }
 
-  begin(): void {
+  begin(_: ReplyHead, answer: Answer): void {
+    this.#answer = answer
     this.#progress.begin()
   }
 
@@ -103,7 +107,7 @@ export class WholeResponse implements WholeReply {
   }
 
   async whole(): Promise<ResponseResource> {
-    this.#progress.complete()
+    this.#progress.complete(this.#answer!.usage)
     const { resource } = this.#progress
     await this.#keep(resource)
     return resource
