@@ -62,14 +62,13 @@ const hasOthers = ({ token, ...place }: Draw, { start }: DrawnSpan, written: Wri
 
 /** Whether a token that writes the stretch, or the beginning of it, was admitted, however unlikely. */
 export const wasAdmitted = (draws: readonly Draw[], span: DrawnSpan, written: WrittenTokens): boolean =>
-  draws.some(
-    ({ at, shares }) =>
-      at <= span.start &&
-      [...shares.keys()].some((token) => {
-        const bytes = written.bytesOf(token)
-        return at + bytes.length > span.start && continues(bytes, at, span, written)
-      }),
-  )
+  draws.some((draw) => draw.at <= span.start && [...draw.shares.keys()].some((one) => isSame(draw, one, span, written)))
+
+/** Whether it writes the value that stands there as far as it goes, or what may follow it as well. */
+export function isSame({ at }: Draw, token: number, span: DrawnSpan, written: WrittenTokens): boolean {
+  const bytes = written.bytesOf(token)
+  return at + bytes.length > span.start && continues(bytes, at, span, written)
+}
 
 /** Whether what was drawn, or might have been, says anything of the stretch. */
 export function touches(draw: Draw, { start, end, closed }: DrawnSpan, written: WrittenTokens): boolean {

@@ -1,7 +1,7 @@
 /** The value that might have stood where a leaf stands, as far as the first token that differs decides it. */
 import { type DocumentLeaf, endsScalar } from '../sources/leaves.js'
 import type { Draw, DrawnSpan } from './draw.js'
-import { becomes, continues, reaches, reaching, touches, type WrittenTokens } from './likelihood.js'
+import { becomes, isSame, reaches, reaching, touches, type WrittenTokens } from './likelihood.js'
 
 export interface OtherValue {
   readonly value: DocumentLeaf['value']
@@ -36,12 +36,6 @@ export function runnerUpOf(draws: readonly Draw[], span: DrawnSpan, written: Wri
   const [best, second] = [...others.values()].sort((a, b) => b.least - a.least)
   // Whatever is unknown may all be another's.
   return best && best.least >= (second?.least ?? 0) + unknown ? best : undefined
-}
-
-/** Whether it writes the value that stands there as far as it goes, or what may follow it as well. */
-function isSame({ at }: Draw, token: number, span: DrawnSpan, written: WrittenTokens): boolean {
-  const bytes = written.bytesOf(token)
-  return at + bytes.length > span.start && continues(bytes, at, span, written)
 }
 
 /** The value that is certain after a token; undefined where there are several. */

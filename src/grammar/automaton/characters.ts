@@ -86,11 +86,6 @@ class EscapeFrame extends WithinFrame<CharacterFrame> {
     this.#read = read
   }
 
-  override step(byte: number, below: Cell, out: Cells): void {
-    const next = this.move(byte)
-    if (next !== null) out.add(below.push(next))
-  }
-
   override move(byte: number): Frame | null {
     const read = this.#read + String.fromCharCode(byte)
     for (const [text, codePoint] of ESCAPES) {

@@ -72,6 +72,13 @@ export abstract class WithinFrame<Base extends ScalarFrame> extends Frame {
     this.#class ??= noClass()
     return this.#class
   }
+
+  abstract override move(byte: number): Frame | null
+
+  override step(byte: number, below: Cell, out: Cells): void {
+    const next = this.move(byte)
+    if (next !== null) out.add(below.push(next))
+  }
 }
 
 class PartialFrame extends WithinFrame<ScalarFrame> {
@@ -85,11 +92,6 @@ class PartialFrame extends WithinFrame<ScalarFrame> {
     this.#bits = bits
     this.#left = left
     this.#size = size
-  }
-
-  override step(byte: number, below: Cell, out: Cells): void {
-    const next = this.move(byte)
-    if (next !== null) out.add(below.push(next))
   }
 
   override move(byte: number): Frame | null {

@@ -9,6 +9,7 @@ import { atomsFor, tailShapes } from './object-of-part.js'
 import { type Atom, aside, OBJECT, type PropertyGroup, SchemaPart, type WantedMember } from './part.js'
 import { type Alternative, type List, type Standing, standingName, standsOf } from './standing.js'
 import type { ValueSource } from './value-source.js'
+import { isClosed } from './wanted.js'
 
 /** What is demanded of one declared key. */
 interface KeyClaim {
@@ -323,10 +324,6 @@ function isOpen({ groups, names, minProperties, maxProperties, obstacles, sought
 function saysNothingElse({ patterns, additional }: PropertyGroup): boolean {
   const free = (atom: Atom | undefined) => atom === undefined || atom.site.schema === true
   return free(additional) && patterns.every(({ atom }) => free(atom))
-}
-
-function isClosed({ groups }: SchemaPart): boolean {
-  return groups.some(({ patterns, additional }) => patterns.length === 0 && additional?.site.schema === false)
 }
 
 function joined(base: SchemaPart, others: readonly Alternative[]): SchemaPart {

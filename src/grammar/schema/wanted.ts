@@ -35,6 +35,6 @@ export function wantedChoice(context: Context, part: SchemaPart): readonly Choic
 }
 
 /** No keys but declared ones. */
-function isClosed({ groups }: SchemaPart): boolean {
+export function isClosed({ groups }: SchemaPart): boolean {
   return groups.some(({ patterns, additional }) => patterns.length === 0 && additional?.site.schema === false)
 }

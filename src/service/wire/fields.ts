@@ -111,6 +111,19 @@ export function anArray(min: number, max: number): (value: unknown, param: strin
   }
 }
 
+/** A text or some, each of which is read alike. */
+export function someTexts(
+  [min, max]: readonly [number, number],
+  read: (value: unknown, param: string) => string,
+): (value: unknown, param: string) => string[] {
+  const some = anArray(min, max)
+  return (value, param) => {
+    if (typeof value === 'string') return [read(value, param)]
+    if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of strings', value)
+    return some(value, param).map((item, i) => read(item, at(param, i)))
+  }
+}
+
 export function oneOf<const T extends string>(values: readonly T[]): (value: unknown, param: string) => T {
   return (value, param) => {
     if (typeof value !== 'string') throw wrongType(param, 'a string', value)

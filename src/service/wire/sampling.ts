@@ -12,7 +12,7 @@ import {
   hint,
   oneOf,
   optional,
-  wrongType,
+  someTexts,
 } from './fields.js'
 
 export const SAMPLING_FIELDS: readonly string[] = [
@@ -32,6 +32,7 @@ const aBias = aNumber(-100, 100)
 const aSeed = anInteger(-(2 ** 63), 2 ** 63)
 const aTokenCount = anInteger(0, Number.MAX_SAFE_INTEGER)
 const someTokens = anArray(0, 128)
+const readStops = someTexts([1, 4], aStop)
 /** How long an answer may be. Local servers and their clients write "no limit" as -1. */
 export function tokenLimit(least: number): (value: unknown, param: string) => number | undefined {
   const aLimit = anInteger(least, Number.MAX_SAFE_INTEGER)
@@ -84,18 +85,11 @@ export function readEnding(body: JsonObject, maxTokens: number | undefined): End
   const stopTokens = optional(body, 'stop_token_ids', '', someTokens) ?? []
   const ignoreEnds = optional(body, 'ignore_eos', '', aBoolean) ?? false
   return {
-    stop: optional(body, 'stop', '', readStop) ?? [],
+    stop: optional(body, 'stop', '', readStops) ?? [],
     ...(minTokens > 0 && { minTokens }),
     ...(stopTokens.length > 0 && { stopTokens: stopTokens.map((token, i) => aToken(token, at('stop_token_ids', i))) }),
     ...(ignoreEnds && { ignoreEnds }),
   }
-}
-
-/** A text or some. */
-export function readStop(value: unknown, param: string, most = 4): readonly string[] {
-  if (typeof value === 'string') return [aStop(value, param)]
-  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of strings', value)
-  return anArray(1, most)(value, param).map((item, i) => aStop(item, at(param, i)))
 }
 
 /** A text at which an answer stops. */

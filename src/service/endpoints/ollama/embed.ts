@@ -2,17 +2,7 @@ import { type EmbedCall, type Engine, V1Error } from '../../../contract/index.js
 import type { JsonObject } from '../../../platform/index.js'
 import { once } from '../../answer/once.js'
 import type { Exchange, Route, RouteResponse, Service } from '../../answer/service.js'
-import {
-  aBoolean,
-  anArray,
-  anInteger,
-  aString,
-  at,
-  noteUnknown,
-  optional,
-  required,
-  wrongType,
-} from '../../wire/fields.js'
+import { aBoolean, anInteger, aString, noteUnknown, optional, required, someTexts } from '../../wire/fields.js'
 import { embeddingId } from '../../wire/ids.js'
 import { NO_USAGE } from '../../wire/reply.js'
 import { checkEmbeds, checkVectors } from '../embeddings/route.js'
@@ -22,7 +12,7 @@ import { nanoseconds } from './reply.js'
 const COMMON = ['model', 'name', 'options', 'keep_alive']
 const KNOWN: ReadonlySet<string> = new Set([...COMMON, 'input', 'truncate', 'dimensions'])
 const KNOWN_OF_ONE: ReadonlySet<string> = new Set([...COMMON, 'prompt'])
-const someInputs = anArray(0, 2048)
+const readInputs = someTexts([0, 2048], aString)
 const aSize = anInteger(1, 65_536)
 
 interface EmbedRequest {
@@ -70,12 +60,6 @@ function common(body: JsonObject, known: ReadonlySet<string>): { readonly ignore
   const ignored: string[] = []
   noteUnknown(body, known, '', ignored)
   return { ignored }
-}
-
-function readInputs(value: unknown, param: string): string[] {
-  if (typeof value === 'string') return [aString(value, param)]
-  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of strings', value)
-  return someInputs(value, param).map((item, i) => aString(item, at(param, i)))
 }
 
 function made(service: Service, exchange: Exchange, read: () => EmbedRequest): Promise<RouteResponse> {

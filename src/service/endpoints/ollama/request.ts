@@ -12,11 +12,12 @@ import {
   hint,
   noteUnknown,
   optional,
+  someTexts,
   unsupported,
 } from '../../wire/fields.js'
 import { GUIDANCE_FIELDS, readForm } from '../../wire/output-format.js'
 import type { CallSpec } from '../../wire/reply.js'
-import { anEffort, readSampling, readStop, withEffort } from '../../wire/sampling.js'
+import { anEffort, aStop, readSampling, withEffort } from '../../wire/sampling.js'
 import { readTools } from '../../wire/tools.js'
 import { shortener } from '../responses/conversation.js'
 import { type ReadTurns, readImages, readOllamaTurns, shown } from './conversation.js'
@@ -74,8 +75,7 @@ function asDrawn(name: string, value: unknown): unknown {
 }
 
 /** Clients send what they have none of as an empty list. */
-const readStops = (value: unknown, param: string): readonly string[] =>
-  Array.isArray(value) && value.length === 0 ? [] : readStop(value, param, MOST_STOPS)
+const readStops = someTexts([0, MOST_STOPS], aStop)
 
 /** The place in a request of what the other interfaces call `name`. */
 export function optionName(name: string): string {

@@ -3,17 +3,7 @@ import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
 import { checkNumbers } from '../../wire/check-part.js'
-import {
-  aBody,
-  anArray,
-  aString,
-  at,
-  badRequest,
-  noteUnknown,
-  optional,
-  required,
-  wrongType,
-} from '../../wire/fields.js'
+import { aBody, aString, badRequest, noteUnknown, optional, required, someTexts } from '../../wire/fields.js'
 import { scoreId, seconds } from '../../wire/ids.js'
 import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
 import { aScored, checkRanks } from '../rerank/route.js'
@@ -66,7 +56,7 @@ export interface ScoreRequest {
 const QUERIES = ['queries', 'data_1', 'text_1'] as const
 const DOCUMENTS = ['documents', 'data_2', 'text_2'] as const
 const KNOWN = new Set<string>(['model', 'user', ...QUERIES, ...DOCUMENTS])
-const someTexts = anArray(1, 2048)
+const readTexts = someTexts([1, 2048], aScored)
 
 export function readScoreRequest(json: unknown): ScoreRequest {
   const body = aBody(json)
@@ -88,12 +78,6 @@ export function readScoreRequest(json: unknown): ScoreRequest {
     pairs: documents.texts.map((document, i) => ({ document, query: queries.texts[i] ?? queries.texts[0]! })),
     ignored,
   }
-}
-
-function readTexts(value: unknown, param: string): string[] {
-  if (typeof value === 'string') return [aScored(value, param)]
-  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of strings', value)
-  return someTexts(value, param).map((item, i) => aScored(item, at(param, i)))
 }
 
 /** In the order in which they were asked. */
