@@ -1,12 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { ownFolder } from '../../test/support/own-folder.js'
 import { Fault } from './fault.js'
 import { serveKeys } from './serve-keys.js'
 
-const root = mkdtempSync(join(tmpdir(), 'local-v1-keys-'))
-afterAll(() => rmSync(root, { recursive: true }))
+const root = ownFolder()
 
 function fileOf(text: string): string {
   const file = join(mkdtempSync(join(root, 'of-')), 'keys')

@@ -1,13 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { closed } from '../../test/support/closed.js'
 import { documentCheck, inputCheck, judge, textCheck } from './judge.js'
 import { compile } from './structured.js'
-
-const closed = (properties: object) => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-})
 
 describe('a document', () => {
   const schema = closed({ a: { type: 'integer' }, b: { type: 'string', format: 'code' } })

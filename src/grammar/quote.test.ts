@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { closed } from '../../test/support/closed.js'
 import { runs } from '../../test/support/full.js'
 import { isStretch } from '../platform/borders.js'
 import { atOnce } from '../platform/turns.js'
@@ -19,12 +20,6 @@ import {
 import { fromSourceInSlices } from './texts.js'
 
 const small = vocabularyOf(smallWords())
-const object = (properties: Record<string, unknown>) => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-})
 
 /** Each meets the stretches in another way. */
 const SCHEMAS: readonly (readonly [string, unknown, (text: string) => boolean])[] = [
@@ -126,7 +121,7 @@ describe('with all strings quoted', () => {
   const texts = ['Ann has 3 cats']
 
   it('those that the schema spells out stay as they are', () => {
-    const schema = object({ kind: { enum: ['pet', 'cats'] }, name: { type: 'string' }, of: { const: 'x' } })
+    const schema = closed({ kind: { enum: ['pet', 'cats'] }, name: { type: 'string' }, of: { const: 'x' } })
     const grammar = compile(schema, { quote: { texts, all: true } })
     for (const [value, right] of [
       [{ kind: 'pet', name: 'Ann', of: 'x' }, true],
@@ -168,7 +163,7 @@ describe('what is asked of quotes of a long text', () => {
     ['by one of several', { ...quoted, anyOf: [digit, { pattern: '^a' }] }],
     ['by what it is not', { allOf: [quoted, { not: digit }] }],
     ['by limits', { allOf: [{ allOf: [quoted, { minLength: 9 }] }, { ...digit, maxLength: 30 }] }],
-    ['of a property elsewhere', { allOf: [object({ a: quoted }), { properties: { a: digit } }] }],
+    ['of a property elsewhere', { allOf: [closed({ a: quoted }), { properties: { a: digit } }] }],
   ])('lets others work every few steps, %s', (_, schema) => {
     const spent = vi.spyOn(Fuel.prototype, 'spend')
     const steps = () => spent.mock.calls.reduce((sum, [count]) => sum + count, 0)
@@ -198,16 +193,16 @@ describe('what cannot be is refused by name', () => {
   const quote = { texts: ['one two three '.repeat(20_000)] }
 
   it.each([
-    ['where there are no texts', object({ a: quoted }), {}, ['properties', 'a']],
+    ['where there are no texts', closed({ a: quoted }), {}, ['properties', 'a']],
     [
       'where it says neither yes nor no',
-      object({ a: { type: 'string', 'x-quote': 'yes' } }),
+      closed({ a: { type: 'string', 'x-quote': 'yes' } }),
       { quote },
       ['properties', 'a'],
     ],
     ['for names', { type: 'object', propertyNames: quoted }, { quote }, ['propertyNames']],
-    ['with a length that is too much', object({ a: { ...quoted, minLength: 900 } }), { quote }, ['properties', 'a']],
-    ['denied of long texts', object({ a: { not: quoted } }), { quote }, ['properties', 'a', 'not']],
+    ['with a length that is too much', closed({ a: { ...quoted, minLength: 900 } }), { quote }, ['properties', 'a']],
+    ['denied of long texts', closed({ a: { not: quoted } }), { quote }, ['properties', 'a', 'not']],
     ['with texts that are too long', quoted, { quote: { texts: ['a'.repeat(2 ** 20), 'b'] } }, []],
   ])('%s', (_, schema, options, path) => {
     const found = refusal(schema, options)
@@ -221,14 +216,14 @@ describe('what cannot be is refused by name', () => {
   })
 
   it('or, leniently, left out and told of', () => {
-    const grammar = compile(object({ a: quoted }), { strict: false })
+    const grammar = compile(closed({ a: quoted }), { strict: false })
     expect(grammar.notEnforced).toMatchObject([{ keyword: 'x-quote' }])
     expect(grammar.accepts('{"a":"anything"}')).toBe(true)
   })
 })
 
 describe('masks', () => {
-  const schema = object({ a: quoted, b: { ...quoted, maxLength: 6 }, c: { ...quoted, type: ['string', 'null'] } })
+  const schema = closed({ a: quoted, b: { ...quoted, maxLength: 6 }, c: { ...quoted, type: ['string', 'null'] } })
 
   it('are what can be accepted, also where the budget is small', () => {
     const random = randomness(11)

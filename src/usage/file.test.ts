@@ -3,7 +3,6 @@ import * as fs from 'node:fs'
 import {
   appendFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -11,27 +10,15 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
+import { ownFolder } from '../../test/support/own-folder.js'
+import { usageEvent } from './event.test-helper.js'
 import { fileUsage, fileUsageOn } from './file.js'
-import type { UsageEvent, UsageLedger } from './ledger.js'
+import type { UsageLedger } from './ledger.js'
 import { nodeSystem, type System } from './system.js'
 
-const event = (over: Partial<UsageEvent> = {}): UsageEvent => ({
-  time: 1_000_000,
-  requestId: 'req_1',
-  caller: 'me',
-  project: null,
-  model: 'a/b',
-  outcome: 'ok',
-  promptTokens: 10,
-  cachedTokens: 4,
-  completionTokens: 3,
-  ...over,
-})
-
-let folder: string
+const folder = ownFolder()
 let files = 0
 const newFile = () => {
   const path = join(folder, `usage-${files++}`)
@@ -45,27 +32,22 @@ async function requestsOf(ledger: UsageLedger): Promise<number> {
   return (await everything(ledger)).reduce((sum, { requests }) => sum + requests, 0)
 }
 
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'usage-file-'))
-})
-afterAll(() => rmSync(folder, { recursive: true }))
-
 describe('a ledger in a file', () => {
   it('is there after a restart', async () => {
     const path = newFile()
     const first = fileUsage(path)
-    await first.record(event())
+    await first.record(usageEvent())
     await first.close?.()
     const second = fileUsage(path)
-    await second.record(event())
+    await second.record(usageEvent())
     expect(await everything(second)).toMatchObject([{ requests: 2, promptTokens: 20 }])
     await second.close?.()
   })
 
   it('that is long is read, and shortened, while others have their turns', async () => {
     const path = newFile()
-    const lines = Array.from({ length: 5000 }, (_, i) => JSON.stringify(event({ requestId: `req_${i}` })))
-    const minutes = Array.from({ length: 3000 }, (_, i) => JSON.stringify(event({ time: 1_000_000 + i * 60 })))
+    const lines = Array.from({ length: 5000 }, (_, i) => JSON.stringify(usageEvent({ requestId: `req_${i}` })))
+    const minutes = Array.from({ length: 3000 }, (_, i) => JSON.stringify(usageEvent({ time: 1_000_000 + i * 60 })))
     writeFileSync(path, `${[...lines, ...minutes].join('\n')}\n`)
     const read = readFileSync(path).length
     const ledger = fileUsage(path, { maxLines: 7000 })
@@ -86,9 +68,9 @@ describe('a ledger in a file', () => {
   it('passes over a torn last line, wherever it was torn, and goes on after it', async () => {
     const path = newFile()
     const ledger = fileUsage(path)
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     const whole = readFileSync(path).length
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     await ledger.close?.()
     const both = readFileSync(path)
     for (let length = whole; length < both.length; length++) {
@@ -98,7 +80,7 @@ describe('a ledger in a file', () => {
       // A line that lacks only its end is whole.
       const kept = length === both.length - 1 ? 2 : 1
       expect(await everything(again)).toMatchObject([{ requests: kept }])
-      await again.record(event())
+      await again.record(usageEvent())
       await again.close?.()
       expect(await everything(fileUsage(path))).toMatchObject([{ requests: kept + 1 }])
     }
@@ -108,22 +90,22 @@ describe('a ledger in a file', () => {
     const path = newFile()
     appendFileSync(path, 'null\n5\n{}\n{"time":"now"}\n\u0000\u0000\n')
     const ledger = fileUsage(path)
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     expect(await everything(ledger)).toMatchObject([{ requests: 1 }])
   })
 
   it('passes over requests and sums that lack something, or have it of another kind', async () => {
     const path = newFile()
-    const { requestId: _, outcome: __, time: ___, ...counted } = event()
+    const { requestId: _, outcome: __, time: ___, ...counted } = usageEvent()
     const sum = { start: 999_960, ...counted, requests: 1, errors: 0, aborts: 0 }
     const bad = (whole: object, fields: readonly string[]) =>
       fields.flatMap((name) => [undefined, null, true].map((value) => JSON.stringify({ ...whole, [name]: value })))
     const counts = ['caller', 'model', 'promptTokens', 'cachedTokens', 'completionTokens']
     const lines = [
-      ...bad(event(), ['time', ...counts]),
+      ...bad(usageEvent(), ['time', ...counts]),
       ...bad(sum, ['start', 'requests', 'errors', 'aborts', ...counts]),
     ]
-    appendFileSync(path, [JSON.stringify(event()), ...lines, JSON.stringify(sum), ''].join('\n'))
+    appendFileSync(path, [JSON.stringify(usageEvent()), ...lines, JSON.stringify(sum), ''].join('\n'))
     expect(await everything(fileUsage(path))).toMatchObject([{ requests: 2, promptTokens: 20 }])
   })
 
@@ -131,7 +113,7 @@ describe('a ledger in a file', () => {
     const path = newFile()
     const first = fileUsage(path)
     for (let i = 0; i < 40; i++)
-      await first.record(event({ time: 1_000_000 + (i % 2) * 60, project: i < 20 ? null : 'a/ä' }))
+      await first.record(usageEvent({ time: 1_000_000 + (i % 2) * 60, project: i < 20 ? null : 'a/ä' }))
     const before = await everything(first)
     await first.close?.()
     const lines = () => readFileSync(path, 'utf8').trimEnd().split('\n')
@@ -142,7 +124,7 @@ describe('a ledger in a file', () => {
     const second = fileUsage(path, { maxLines: 39 })
     expect(await everything(second)).toEqual(before)
     expect(lines()).toHaveLength(4)
-    await second.record(event({ project: 'b/c' }))
+    await second.record(usageEvent({ project: 'b/c' }))
     await second.close?.()
     const again = await everything(fileUsage(path))
     expect(again).toHaveLength(5)
@@ -153,12 +135,12 @@ describe('a ledger in a file', () => {
     const warning = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const path = newFile()
     const first = fileUsage(path)
-    for (let i = 0; i < 4; i++) await first.record(event())
+    for (let i = 0; i < 4; i++) await first.record(usageEvent())
     await first.close?.()
     // Where the shorter one would be written.
     mkdirSync(`${path}.new`)
     const second = fileUsage(path, { maxLines: 1 })
-    await second.record(event())
+    await second.record(usageEvent())
     expect(await everything(second)).toMatchObject([{ requests: 5 }])
     expect(warning.mock.calls).toEqual([[expect.stringContaining(`local-v1: ${path} could not be shortened: EISDIR`)]])
     warning.mockRestore()
@@ -167,7 +149,7 @@ describe('a ledger in a file', () => {
   it('is read in pieces, wherever they end', async () => {
     const path = newFile()
     const lines = Array.from({ length: 1500 }, (_, i) =>
-      JSON.stringify(event({ project: `tëam/${'ü'.repeat(i % 50)}` })),
+      JSON.stringify(usageEvent({ project: `tëam/${'ü'.repeat(i % 50)}` })),
     )
     writeFileSync(path, `${lines.join('\n')}\n`)
     const rows = await everything(fileUsage(path))
@@ -179,10 +161,10 @@ describe('a ledger in a file', () => {
   it('says so when it cannot write, and tries again', async () => {
     const directory = newFile()
     const ledger = fileUsage(join(directory, 'usage.jsonl'))
-    await expect(ledger.record(event())).rejects.toThrow('ENOENT')
-    await expect(ledger.record(event())).rejects.toThrow('ENOENT')
+    await expect(ledger.record(usageEvent())).rejects.toThrow('ENOENT')
+    await expect(ledger.record(usageEvent())).rejects.toThrow('ENOENT')
     mkdirSync(directory)
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     expect(await requestsOf(ledger)).toBe(1)
     await ledger.close?.()
   })
@@ -195,7 +177,7 @@ describe('a ledger in a file', () => {
     const [one, other] = [fileUsage(link, { maxLines: 3 }), fileUsage(path, { maxLines: 3 })]
     await Promise.all([one.open?.(), other.open?.()])
     expect(notesOf(path)).toHaveLength(2)
-    for (let i = 0; i < 10; i++) await one.record(event())
+    for (let i = 0; i < 10; i++) await one.record(usageEvent())
     expect(await requestsOf(other)).toBe(10)
     for (const ledger of [one, other]) await ledger.close?.()
     const alone = fileUsage(link, { maxLines: 3 })
@@ -209,7 +191,7 @@ describe('a ledger in a file', () => {
     const ledger = fileUsage(path)
     for (let times = 0; times < 2; times++) {
       await ledger.close?.()
-      await ledger.record(event())
+      await ledger.record(usageEvent())
     }
     expect(await requestsOf(ledger)).toBe(2)
     await ledger.close?.()
@@ -222,7 +204,7 @@ describe('a ledger in a file', () => {
   ])('is summed up where half of its lines at most are left: %i of 4', async (minutes, lines) => {
     const path = newFile()
     const first = fileUsage(path)
-    for (let i = 0; i < 4; i++) await first.record(event({ time: 1_000_000 + (i % minutes) * 60 }))
+    for (let i = 0; i < 4; i++) await first.record(usageEvent({ time: 1_000_000 + (i % minutes) * 60 }))
     await first.close?.()
     const second = fileUsage(path, { maxLines: 3 })
     expect(await requestsOf(second)).toBe(4)
@@ -236,7 +218,7 @@ describe('a ledger that is kept for long', () => {
     const path = newFile()
     const ledger = fileUsage(path, { maxLines: 50 })
     for (let i = 1; i <= 600; i++) {
-      await ledger.record(event({ time: 1_000_000 + (i % 3) * 60 }))
+      await ledger.record(usageEvent({ time: 1_000_000 + (i % 3) * 60 }))
       // Whoever asks while it is summed up, too.
       expect(await requestsOf(ledger)).toBe(i)
       if (i % 7 === 0) await new Promise(setImmediate)
@@ -253,12 +235,12 @@ describe('a ledger that is kept for long', () => {
     for (const meanwhile of ['close', 'rotate'] as const) {
       const path = newFile()
       const ledger = fileUsage(path, { maxLines: 3 })
-      for (let i = 0; i < 4; i++) await ledger.record(event())
+      for (let i = 0; i < 4; i++) await ledger.record(usageEvent())
       // It has begun, and has not had its second turn.
       expect(notesOf(path)).toContainEqual(expect.stringMatching(/\.new$/))
       if (meanwhile === 'rotate') {
         renameSync(path, `${path}.old`)
-        await ledger.record(event())
+        await ledger.record(usageEvent())
         expect(await requestsOf(ledger)).toBe(1)
       } else await ledger.close?.()
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -273,12 +255,12 @@ describe('a ledger that is kept for long', () => {
     const path = newFile()
     const [one, other] = [fileUsage(path, { maxLines: 10 }), fileUsage(path, { maxLines: 10 })]
     await other.open?.()
-    for (let i = 0; i < 20; i++) await one.record(event())
+    for (let i = 0; i < 20; i++) await one.record(usageEvent())
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(linesOf(path)).toHaveLength(20)
     expect(notesOf(path)).toEqual([expect.stringMatching(/\.open$/), expect.stringMatching(/\.open$/)])
     await other.close?.()
-    for (let i = 0; i < 20; i++) await one.record(event())
+    for (let i = 0; i < 20; i++) await one.record(usageEvent())
     await vi.waitFor(() => expect(notesOf(path)).toEqual([expect.stringMatching(/\.open$/)]))
     expect(linesOf(path).length).toBeLessThan(20)
     expect(await requestsOf(one)).toBe(40)
@@ -289,12 +271,12 @@ describe('a ledger that is kept for long', () => {
     const warning = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const path = newFile()
     const ledger = fileUsage(path, { maxLines: 3 })
-    for (let i = 0; i < 4; i++) await ledger.record(event())
+    for (let i = 0; i < 4; i++) await ledger.record(usageEvent())
     rmSync(join(path, '..'), { recursive: true })
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(await requestsOf(ledger)).toBe(4)
     mkdirSync(join(path, '..'))
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     expect(await requestsOf(ledger)).toBe(1)
     await ledger.close?.()
     expect(warning.mock.calls).toEqual([[expect.stringMatching(/could not be shortened: ENOENT/)]])
@@ -306,7 +288,7 @@ describe('a ledger that several keep', () => {
   it('is summed up once its last keeper has left, and not beside one', async () => {
     const path = newFile()
     const one = fileUsage(path)
-    for (let i = 0; i < 4; i++) await one.record(event())
+    for (let i = 0; i < 4; i++) await one.record(usageEvent())
     const system = await nodeSystem()
     const opened: string[] = []
     const openSync = (name: string, flags: string) => {
@@ -329,12 +311,12 @@ describe('a ledger that several keep', () => {
   it('is summed up before what one who leaves no note has added to it meanwhile', async () => {
     const path = newFile()
     const before = fileUsage(path)
-    for (let i = 0; i < 4; i++) await before.record(event())
+    for (let i = 0; i < 4; i++) await before.record(usageEvent())
     await before.close?.()
     const system = await nodeSystem()
     /** Between the sums and their taking the file's place. */
     const fsyncSync = (file: number) => {
-      appendFileSync(path, `${JSON.stringify(event())}\n`)
+      appendFileSync(path, `${JSON.stringify(usageEvent())}\n`)
       fs.fsyncSync(file)
     }
     const ledger = fileUsageOn(async () => ({ ...system, fs: { ...system.fs, fsyncSync } }), path, { maxLines: 1 })
@@ -370,7 +352,7 @@ describe('a ledger that several keep', () => {
   ])('a note of another machine %s', async (_, age, lines) => {
     const path = newFile()
     const first = fileUsage(path)
-    for (let i = 0; i < 4; i++) await first.record(event())
+    for (let i = 0; i < 4; i++) await first.record(usageEvent())
     await first.close?.()
     const note = `${path}.1-abc.open`
     writeFileSync(note, 'another machine')
@@ -385,14 +367,14 @@ describe('a ledger that several keep', () => {
   it('continues in the file that another process has put in its place', async () => {
     const path = newFile()
     const ledger = fileUsage(path)
-    for (let i = 0; i < 3; i++) await ledger.record(event())
+    for (let i = 0; i < 3; i++) await ledger.record(usageEvent())
     renameSync(path, `${path}.old`)
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     expect(await requestsOf(ledger)).toBe(1)
     expect(linesOf(path)).toHaveLength(1)
     writeFileSync(path, '')
     expect(await requestsOf(ledger)).toBe(0)
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     expect(await requestsOf(ledger)).toBe(1)
     await ledger.close?.()
   })
@@ -400,8 +382,8 @@ describe('a ledger that several keep', () => {
   it('takes a line whose end came later once it is whole, and once', async () => {
     const path = newFile()
     const ledger = fileUsage(path)
-    await ledger.record(event())
-    const line = JSON.stringify(event())
+    await ledger.record(usageEvent())
+    const line = JSON.stringify(usageEvent())
     // On its way from another; behind it the one of a third that has lost its end.
     for (const before of ['', line]) {
       const counted = await requestsOf(ledger)
@@ -416,13 +398,13 @@ describe('a ledger that several keep', () => {
   it('takes a line that follows one whose end was never written', async () => {
     const path = newFile()
     const ledger = fileUsage(path)
-    await ledger.record(event())
-    const line = JSON.stringify(event())
+    await ledger.record(usageEvent())
+    const line = JSON.stringify(usageEvent())
     // What two others wrote: one was cut off by a full disk, or by its end alone.
     appendFileSync(path, `${line.slice(0, 40)}${line}\n${line}`)
     expect(await requestsOf(ledger)).toBe(3)
     appendFileSync(path, `${line}\n`)
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     expect(await requestsOf(ledger)).toBe(5)
     await ledger.close?.()
     expect(await requestsOf(fileUsage(path))).toBe(5)
@@ -457,16 +439,16 @@ describe('a disk that is full', () => {
     const path = newFile()
     const disk = await smallDisk()
     const ledger = fileUsageOn(disk.system, path, {})
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     disk.room = 0
-    for (let i = 0; i < 5; i++) await ledger.record(event())
+    for (let i = 0; i < 5; i++) await ledger.record(usageEvent())
     expect(await requestsOf(ledger)).toBe(6)
     expect(linesOf(path)).toHaveLength(1)
     expect(warnings()).toEqual([
       `local-v1: ${path} cannot be written, usage is counted in memory until it can: ENOSPC: no space left on device, write`,
     ])
     disk.room = Number.POSITIVE_INFINITY
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     expect(await requestsOf(ledger)).toBe(7)
     expect(warnings().slice(1)).toEqual([`local-v1: ${path} can be written again and has all usage.`])
     await ledger.close?.()
@@ -474,7 +456,7 @@ describe('a disk that is full', () => {
   })
 
   it('counts every request once, wherever it cuts a line', async () => {
-    const length = JSON.stringify(event()).length + 1
+    const length = JSON.stringify(usageEvent()).length + 1
     const disk = await smallDisk()
     for (let room = 0; room <= 2 * length; room++) {
       const path = newFile()
@@ -482,7 +464,7 @@ describe('a disk that is full', () => {
       const ledger = fileUsageOn(disk.system, path, {})
       await ledger.open?.()
       disk.room = room
-      for (let i = 0; i < 3; i++) await ledger.record(event())
+      for (let i = 0; i < 3; i++) await ledger.record(usageEvent())
       expect(await requestsOf(ledger), `with room for ${room} bytes`).toBe(3)
       disk.room = Number.POSITIVE_INFINITY
       await ledger.close?.()
@@ -496,9 +478,9 @@ describe('a disk that is full', () => {
     const disk = await smallDisk()
     const path = newFile()
     const ledger = fileUsageOn(disk.system, path, {})
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     disk.room = 0
-    for (let i = 0; i < 3; i++) await ledger.record(event({ time: 1_000_000 + i * 60 }))
+    for (let i = 0; i < 3; i++) await ledger.record(usageEvent({ time: 1_000_000 + i * 60 }))
     await ledger.close?.()
     expect(warnings().at(-1)).toBe(
       `local-v1: the usage of 3 requests is lost, ${path} cannot be written: ENOSPC: no space left on device, write`,
@@ -509,10 +491,10 @@ describe('a disk that is full', () => {
   it('may be gone altogether: what was counted is known as long as the process lives, and is not said to be kept', async () => {
     const path = newFile()
     const ledger = fileUsage(path)
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     rmSync(join(path, '..'), { recursive: true })
     expect(await requestsOf(ledger)).toBe(1)
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     expect(await requestsOf(ledger)).toBe(2)
     await ledger.close?.()
     expect(warnings()).toEqual([
@@ -531,7 +513,7 @@ describe('a disk that is full', () => {
     const ledger = fileUsageOn(async () => ({ ...system, fs: { ...system.fs, writeSync } }), newFile(), {})
     await ledger.open?.()
     disk.odd = true
-    await ledger.record(event())
+    await ledger.record(usageEvent())
     expect(warnings()).toEqual([expect.stringMatching(/until it can: odd$/)])
     disk.odd = false
     await ledger.close?.()
@@ -546,16 +528,16 @@ describe('a disk that is full', () => {
     try {
       const path = join(disk, 'usage.jsonl')
       const ledger = fileUsage(path)
-      await ledger.record(event())
+      await ledger.record(usageEvent())
       expect(() => writeFileSync(join(disk, 'ballast'), 'x'.repeat(2 ** 17))).toThrow('ENOSPC')
       const many = 100
-      for (let i = 0; i < many; i++) await ledger.record(event())
+      for (let i = 0; i < many; i++) await ledger.record(usageEvent())
       expect(await requestsOf(ledger)).toBe(many + 1)
       expect(warnings()).toHaveLength(1)
       // Another process that would begin now is told so at its start.
       await expect(Promise.resolve(fileUsage(join(disk, 'other.jsonl')).open?.())).rejects.toThrow('ENOSPC')
       rmSync(join(disk, 'ballast'))
-      await ledger.record(event())
+      await ledger.record(usageEvent())
       await ledger.close?.()
       expect(await requestsOf(fileUsage(path))).toBe(many + 2)
     } finally {

@@ -1,5 +1,6 @@
 /** A process that keeps usage in a file, for tests: `<file> <most lines>`, then commands on stdin. */
 import { createInterface } from 'node:readline'
+import { usageEvent } from './event.test-helper.js'
 import { fileUsage } from './file.js'
 
 const [path, maxLines] = process.argv.slice(2) as [string, string]
@@ -7,17 +8,7 @@ const ledger = fileUsage(path, { maxLines: Number(maxLines) })
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 async function record(): Promise<void> {
-  await ledger.record({
-    time: 1_000_000,
-    requestId: 'req_1',
-    caller: 'me',
-    project: null,
-    model: 'a/b',
-    outcome: 'ok',
-    promptTokens: 10,
-    cachedTokens: 4,
-    completionTokens: 3,
-  })
+  await ledger.record(usageEvent())
   say('kept')
 }
 

@@ -1,22 +1,13 @@
 import { describe, expect, it, vi } from 'vitest'
+import { usageEvent } from './event.test-helper.js'
 import type { UsageEvent, UsageRow } from './ledger.js'
 import { memoryUsage, rowOf, UsageTable } from './table.js'
 
 const DAY = 86_400
 const START = 20_000 * DAY
 
-const event = (part: Partial<UsageEvent> = {}): UsageEvent => ({
-  time: START,
-  requestId: 'req_1',
-  caller: 'me',
-  project: null,
-  model: 'a/b',
-  outcome: 'ok',
-  promptTokens: 5,
-  cachedTokens: 3,
-  completionTokens: 7,
-  ...part,
-})
+const event = (part: Partial<UsageEvent> = {}) =>
+  usageEvent({ time: START, promptTokens: 5, cachedTokens: 3, completionTokens: 7, ...part })
 
 const COUNTED = ['requests', 'errors', 'aborts', 'promptTokens', 'cachedTokens', 'completionTokens'] as const
 const totals = (rows: readonly UsageRow[]) => COUNTED.map((name) => rows.reduce((sum, row) => sum + row[name], 0))

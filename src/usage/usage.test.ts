@@ -1,27 +1,15 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { ownFolder } from '../../test/support/own-folder.js'
+import { usageEvent } from './event.test-helper.js'
 import { fileUsage } from './file.js'
 import type { UsageEvent, UsageLedger } from './ledger.js'
 import { memoryUsage, rowOf, UsageTable } from './table.js'
 
-const event = (over: Partial<UsageEvent> = {}): UsageEvent => ({
-  time: 1_000_000,
-  requestId: 'req_1',
-  caller: 'me',
-  project: null,
-  model: 'a/b',
-  outcome: 'ok',
-  promptTokens: 10,
-  cachedTokens: 4,
-  completionTokens: 3,
-  ...over,
-})
-const root = mkdtempSync(join(tmpdir(), 'local-v1-usage-'))
-afterAll(() => rmSync(root, { recursive: true }))
+const root = ownFolder()
 const newFile = () => join(mkdtempSync(join(root, 'of-')), 'usage.jsonl')
 const everything = (ledger: UsageLedger) => ledger.rows(0, Number.POSITIVE_INFINITY)
 
@@ -39,7 +27,7 @@ describe.each<[string, () => UsageLedger]>([
       { project: 'a/b' },
       { caller: 'you' },
     ]) {
-      await ledger.record(event(each as Partial<UsageEvent>))
+      await ledger.record(usageEvent(each as Partial<UsageEvent>))
     }
     const rows = await everything(ledger)
     expect(rows).toHaveLength(4)
@@ -68,7 +56,7 @@ describe('fileUsage', () => {
       import { fileUsage } from ${JSON.stringify(new URL('./file.ts', import.meta.url).href)}
       const ledger = fileUsage(${JSON.stringify(path)})
       for (let i = 1; ; i++) {
-        await ledger.record(${JSON.stringify(event())})
+        await ledger.record(${JSON.stringify(usageEvent())})
         process.stdout.write('.')
         await new Promise((resolve) => setTimeout(resolve))
       }`
@@ -95,7 +83,7 @@ describe('UsageTable', () => {
     fc.assert(
       fc.property(times, (all) => {
         const table = new UsageTable(100)
-        for (const time of all) table.add(rowOf(event({ time })))
+        for (const time of all) table.add(rowOf(usageEvent({ time })))
         const rows = table.rows()
         expect(rows.reduce((sum, { requests }) => sum + requests, 0)).toBe(all.length)
         expect(rows.reduce((sum, { promptTokens }) => sum + promptTokens, 0)).toBe(10 * all.length)
@@ -105,17 +93,18 @@ describe('UsageTable', () => {
       { numRuns: 50 },
     )
     const table = new UsageTable(100)
-    for (let minute = 0; minute < 10_000; minute++) table.add(rowOf(event({ time: 1_000_000_000 + minute * 60 })))
+    for (let minute = 0; minute < 10_000; minute++) table.add(rowOf(usageEvent({ time: 1_000_000_000 + minute * 60 })))
     expect(table.size).toBeLessThanOrEqual(101)
     // More callers than rows in one day are kept all the same.
-    for (let i = 0; i < 1000; i++) table.add(rowOf(event({ time: 1_000_000_000 + 10_000 * 60, caller: `key_${i}` })))
+    for (let i = 0; i < 1000; i++)
+      table.add(rowOf(usageEvent({ time: 1_000_000_000 + 10_000 * 60, caller: `key_${i}` })))
     expect(new Set(table.rows().map(({ caller }) => caller)).size).toBe(1001)
     expect(table.rows().reduce((sum, { requests }) => sum + requests, 0)).toBe(11_000)
   })
 
   it('keeps the newest by the minute', () => {
     const table = new UsageTable(100)
-    for (let minute = 0; minute < 10_000; minute++) table.add(rowOf(event({ time: 1_000_000_000 + minute * 60 })))
-    expect(table.rows().at(-1)!.start).toBe(rowOf(event({ time: 1_000_000_000 + 9999 * 60 })).start)
+    for (let minute = 0; minute < 10_000; minute++) table.add(rowOf(usageEvent({ time: 1_000_000_000 + minute * 60 })))
+    expect(table.rows().at(-1)!.start).toBe(rowOf(usageEvent({ time: 1_000_000_000 + 9999 * 60 })).start)
   })
 })

@@ -4,16 +4,11 @@ import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-he
 import { eventsOf } from '../../src/service/v1.test-helper.js'
 import { bundle } from '../support/bundle.js'
 import { sharedChromium } from '../support/chromium.js'
+import { closed } from '../support/closed.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
 import type { StrictPage } from './strict.js'
 
-const closed = (properties: object) => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-})
 const strictly = (schema: unknown) => ({
   response_format: { type: 'json_schema', json_schema: { name: 'it', strict: true, schema } },
 })

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { usageEvent } from '../../src/usage/event.test-helper.js'
 import type { UsageEvent } from '../../src/usage/ledger.js'
 import { bundle } from '../support/bundle.js'
 import { sharedChromium } from '../support/chromium.js'
@@ -10,18 +11,7 @@ import type { LedgerInPage } from './ledger.js'
 const MINUTE = 60
 const START = 1_700_438_400
 
-const event = (over: Partial<UsageEvent> = {}): UsageEvent => ({
-  time: START,
-  requestId: 'req_1',
-  caller: 'me',
-  project: null,
-  model: 'a/b',
-  outcome: 'ok',
-  promptTokens: 10,
-  cachedTokens: 4,
-  completionTokens: 3,
-  ...over,
-})
+const event = (over: Partial<UsageEvent> = {}) => usageEvent({ time: START, ...over })
 
 /** Calls the page's ledger. */
 function ask<Name extends keyof LedgerInPage>(

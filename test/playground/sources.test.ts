@@ -6,6 +6,7 @@ import { servePlayground } from '../../apps/playground/build/serve.js'
 import { leavesOf, stretchesOf } from '../../apps/playground/page/sources.js'
 import { readPartial } from '../../src/grammar/partial-json.js'
 import { sharedChromium } from '../support/chromium.js'
+import { closed } from '../support/closed.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn, LOOKS, smallTargets } from './audit.js'
 import { holdStreams, letThrough } from './held-stream.js'
@@ -14,13 +15,6 @@ import { builtSite } from './site.js'
 
 /** Machines that run tests are busy. */
 const SLOW = { timeout: 30_000 }
-
-const record = (properties: Readonly<Record<string, object>>) => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-})
 
 describe('a text with the places of values', () => {
   const place = (start: number, end: number, message = 1) => ({ source: { message, part: 0, start, end } })
@@ -172,7 +166,7 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
   test('is right behind emoji, for a value that stands many times, and where there is no place', async () => {
     const words =
       '😀🎉 Brenda 👩‍🚀 gives the backpack 4 of 5 stars. The backpack cost 27 dollars, says Brenda. Brenda likes it.'
-    const schema = record({
+    const schema = closed({
       author: { type: 'string' },
       price: { type: 'number' },
       recommends: { type: 'boolean' },

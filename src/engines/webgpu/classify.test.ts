@@ -8,6 +8,7 @@ import { wordsTokenizer, writeEncoder } from '../../../test/oracles/files/reposi
 import { ownFolder } from '../../../test/support/own-folder.js'
 import { createV1, type UsageEvent, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
+import { expectNear } from './made.test-helper.js'
 
 /** The service over the whole engine: models with made-up weights in folders, each by what it is for. */
 const CASES = {
@@ -52,10 +53,7 @@ const shares = (row: readonly number[]) => {
   const powers = row.map(Math.exp)
   return powers.map((power) => power / powers.reduce((a, b) => a + b))
 }
-const near = (actual: readonly number[], truth: readonly number[]) => {
-  expect(actual).toHaveLength(truth.length)
-  for (const [i, value] of truth.entries()) expect(Math.abs(actual[i]! - value)).toBeLessThan(1e-5)
-}
+const near = (actual: readonly number[], truth: readonly number[]) => expectNear(actual, truth, 1e-5)
 
 interface ReplyBody {
   readonly data: readonly { label: string | null; probs: number[]; num_classes: number; data: number[] | string }[]

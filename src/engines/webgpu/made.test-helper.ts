@@ -1,4 +1,5 @@
 /** GGUF files of decoders that were made for decisions, with a vocabulary that knows their words. */
+import { expect } from 'vitest'
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { byteLevelOf, write } from '../../../scripts/tokenizers/vocabulary.js'
 import type { Case, GgufTensor } from '../../../test/oracles/family.js'
@@ -87,4 +88,9 @@ export function softmax(scores: readonly number[]): number[] {
   const all = scores.map((score) => Math.exp(score - most))
   const sum = all.reduce((total, one) => total + one, 0)
   return all.map((one) => one / sum)
+}
+
+export function expectNear(actual: readonly number[], truth: readonly number[], within = 1e-4): void {
+  expect(actual).toHaveLength(truth.length)
+  for (const [i, share] of truth.entries()) expect(Math.abs(actual[i]! - share)).toBeLessThan(within)
 }

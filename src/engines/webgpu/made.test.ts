@@ -10,12 +10,8 @@ import { ownFolder } from '../../../test/support/own-folder.js'
 import type { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import type { V1 } from '../../index.js'
 import { getOrMake } from '../../platform/maps.js'
-import { asking, type MadeUp, serveMade, softmax } from './made.test-helper.js'
+import { asking, expectNear, type MadeUp, serveMade, softmax } from './made.test-helper.js'
 
-const near = (actual: readonly number[], truth: readonly number[]) => {
-  expect(actual).toHaveLength(truth.length)
-  for (const [i, share] of truth.entries()) expect(Math.abs(actual[i]! - share)).toBeLessThan(1e-4)
-}
 const far = (actual: readonly number[], wrong: readonly number[]) =>
   expect(Math.max(...actual.map((share, i) => Math.abs(share - wrong[i]!)))).toBeGreaterThan(1e-2)
 
@@ -96,16 +92,16 @@ describe.each(['pplx-decider', 'lfm2-d1', 'nimble'] as const)('a decoder of the 
       },
     }[type]
     const team = sharesOf(body, 'team')
-    near(team, shares(of.team, letters(3), 1.5))
+    expectNear(team, shares(of.team, letters(3), 1.5))
     far(team, shares(of.team, letters(3), 1))
     const words = [
       ['yes', 'Yes', 'YES'],
       ['no', 'No', 'NO'],
     ]
     const sides = type === 'lfm2-d1' ? shares(of.twice, words, 1) : shares(of.twice, letters(2), 1).reverse()
-    near([body.answers.twice.noul], [sides[0]!])
+    expectNear([body.answers.twice.noul], [sides[0]!])
     far([body.answers.twice.noul], [sides[1]!])
-    near(sharesOf(body, 'bad'), shares(of.bad, type === 'lfm2-d1' ? [['0'], ['1'], ['2']] : letters(3), 1))
+    expectNear(sharesOf(body, 'bad'), shares(of.bad, type === 'lfm2-d1' ? [['0'], ['1'], ['2']] : letters(3), 1))
   })
 
   it('answers the same whatever else is asked', async () => {
@@ -211,12 +207,12 @@ describe.each([
     const { status, body } = await ask({ team: WHO, twice: TWICE, bad: BAD })
     expect([status, body.error]).toEqual([200, undefined])
     const team = promptOf('Who?', ['billing: money', 'sales', 'other'])
-    near(sharesOf(body, 'team'), shares(team))
+    expectNear(sharesOf(body, 'team'), shares(team))
     for (const mistake of ['swapped', 'unscaled', 'before'] as const) far(sharesOf(body, 'team'), shares(team, mistake))
     const [no, yes] = shares(promptOf('Paid twice', ['no', 'yes: yes it is']))
-    near([body.answers.twice.noul], [yes!])
+    expectNear([body.answers.twice.noul], [yes!])
     far([body.answers.twice.noul], [no!])
-    near(sharesOf(body, 'bad'), shares(promptOf('How bad?', ['calm', 'so so', 'angry'])))
+    expectNear(sharesOf(body, 'bad'), shares(promptOf('How bad?', ['calm', 'so so', 'angry'])))
     expect(body.answers.team.option_mass).toBeUndefined()
   })
 
@@ -234,7 +230,7 @@ describe.each([
     const askAbout = asking(() => v1, state as never)
     const { body } = await askAbout({ team: WHO })
     const lines = 'plan: pro\norder:\n  id: 4\n  items:\n    - a <\u00a6box_end\u00a6>\n    - b\npaid: True\nby: '
-    near(sharesOf(body, 'team'), shares(promptOf('Who?', ['billing: money', 'sales', 'other'], lines)))
+    expectNear(sharesOf(body, 'team'), shares(promptOf('Who?', ['billing: money', 'sales', 'other'], lines)))
   })
 
   it('says so before it is loaded, however much stands in its file before what asks it', async () => {

@@ -2,6 +2,7 @@ import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { closed } from '../../../test/support/closed.js'
 import { runs } from '../../../test/support/full.js'
 import { compile, example, SchemaError } from '../../grammar/structured.js'
 import type { JsonObject } from '../../platform/index.js'
@@ -10,12 +11,6 @@ import { type Narrowing, narrowedSchema } from './questions.js'
 const ajv = new Ajv({ strict: false, allErrors: false })
 formats.default(ajv)
 
-const record = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-})
 const text = { type: 'string' }
 
 /** Values that may stand in a record, each with some that its schema allows. */
@@ -115,7 +110,7 @@ describe('a narrowed schema', () => {
 
   it('has the values that are left, and what it says of the others', () => {
     const schema = {
-      ...record({ name: text, age: { type: ['integer', 'null'] }, note: text, city: text, kept: text }, [
+      ...closed({ name: text, age: { type: ['integer', 'null'] }, note: text, city: text, kept: text }, [
         'kept',
         'age',
       ]),
@@ -133,8 +128,8 @@ describe('a narrowed schema', () => {
   })
 
   it('is about the values at one path', () => {
-    const inner = record({ name: text })
-    const schema = record({ name: text, one: inner, two: { anyOf: [inner, { type: 'null' }] } })
+    const inner = closed({ name: text })
+    const schema = closed({ name: text, one: inner, two: { anyOf: [inner, { type: 'null' }] } })
     const narrow = (path: readonly string[]) => (path.join('.') === 'two.name' ? { values: ['Ann'] } : undefined)
     const grammar = compile(narrowedSchema(schema, narrow))
     const accepts = (two: unknown) => grammar.accepts(JSON.stringify({ name: 'one', one: { name: 'two' }, two }))
@@ -144,33 +139,33 @@ describe('a narrowed schema', () => {
   })
 
   it('has each name once, and of options those that were there', () => {
-    const schema = record({ a: { enum: ['x', 'y'] }, b: text }, ['a'])
+    const schema = closed({ a: { enum: ['x', 'y'] }, b: text }, ['a'])
     expect(narrowedSchema(schema, () => ({ values: ['x', 'z'] }))).toEqual({
-      ...record({ a: { enum: ['x'] }, b: { ...text, enum: ['x', 'z'] } }, ['a', 'b']),
+      ...closed({ a: { enum: ['x'] }, b: { ...text, enum: ['x', 'z'] } }, ['a', 'b']),
     })
   })
 
   it('keeps what stands around a document', () => {
     const around = { $schema: 'http://json-schema.org/draft-07/schema#', $id: 'https://example.com/it' }
-    const definitions = { it: record({ a: text }) }
+    const definitions = { it: closed({ a: text }) }
     expect(narrowedSchema({ ...around, $ref: '#/definitions/it', definitions }, () => undefined)).toEqual({
       ...around,
-      ...record({ a: text }),
+      ...closed({ a: text }),
       definitions,
     })
   })
 
   it('is the schema itself where nothing is settled', () => {
-    const schema = record({ name: text, inner: record({ a: text }, []) }, [])
+    const schema = closed({ name: text, inner: closed({ a: text }, []) }, [])
     expect(narrowedSchema(schema, () => undefined)).toEqual(schema)
   })
 
   it('keeps what stays the same from what is narrowed elsewhere', () => {
-    const node = record({ value: text, next: { type: 'array', items: { $ref: '#/$defs/node' } } })
+    const node = closed({ value: text, next: { type: 'array', items: { $ref: '#/$defs/node' } } })
     const root = { $ref: '#/$defs/node', $defs: { node } }
     const grammar = compile(narrowedSchema(root, ([name]) => (name === 'value' ? { values: ['one'] } : undefined)))
     expect(grammar.accepts('{"value":"one","next":[{"value":"two","next":[]}]}')).toBe(true)
-    const circular = record({ value: text, next: { type: 'array', items: { $ref: '#' } } })
+    const circular = closed({ value: text, next: { type: 'array', items: { $ref: '#' } } })
     expect(narrowedSchema(circular, () => ({ values: ['one'] }))).toBeUndefined()
   })
 })

@@ -1,5 +1,6 @@
 /** What is settled, decided and found by a model that points, which is made up: it points where a test says. */
 import { describe, expect, it } from 'vitest'
+import { closed } from '../../../test/support/closed.js'
 import type { ChatCall, DecideQuestion, Part, PointingModel } from '../../contract/index.js'
 import { NOTHINGS, POINTERS } from '../../contract/index.js'
 import { compile } from '../../grammar/index.js'
@@ -101,9 +102,6 @@ function pointing(
 }
 
 const OUTPUT = { type: 'json_schema', name: 'x', strict: true, schema: {} } as const
-const record = (properties: object, required = Object.keys(properties)) => ({
-  ...{ type: 'object', properties, required, additionalProperties: false },
-})
 const user = (content: string) => [{ role: 'user' as const, content }]
 const string = { type: 'string' }
 
@@ -135,7 +133,7 @@ const TEXT = 'Invoice INV-2041 of 4 March 2026: 3 items, total 1,250.00, paid.'
 
 describe('of a document', () => {
   it('values of which it is sure are settled, each read as its kind', async () => {
-    const schema = record({
+    const schema = closed({
       number: string,
       day: { type: 'string', format: 'date' },
       total: { type: 'number' },
@@ -166,7 +164,7 @@ describe('of a document', () => {
 
   it('it is sure from where the model that writes has no more of them right', async () => {
     const sureOf = async (schema: object, find: Find) =>
-      (await settle(record({ a: schema }), TEXT, { '"a"': find })).narrowed !== undefined
+      (await settle(closed({ a: schema }), TEXT, { '"a"': find })).narrowed !== undefined
     for (const [schema, found, bound] of [
       [string, (sure: number) => ({ text: 'INV-2041', sure }), 0.95],
       [{ enum: ['bill', 'offer'] }, (sure: number) => ({ options: [sure, 1 - sure] }), 0.7],
@@ -180,7 +178,7 @@ describe('of a document', () => {
 
   it('that there is no value is settled where there may be none, and said with how likely it is', async () => {
     const nullable = { type: ['string', 'null'] }
-    const one = await settle(record({ a: nullable, b: string, c: nullable }, ['a', 'c']), TEXT, {
+    const one = await settle(closed({ a: nullable, b: string, c: nullable }, ['a', 'c']), TEXT, {
       '"a"': { text: 'paid', nothing: 0.99 },
       '"b"': { text: 'paid', nothing: 0.98 },
       '"c"': { text: 'paid', nothing: 0.01 },
@@ -196,11 +194,11 @@ describe('of a document', () => {
   })
 
   it('a value that must be there is as likely as its stretch; one of a record that may be missing is not that', async () => {
-    const there = await settle(record({ a: string }), TEXT, { '"a"': { text: 'paid', nothing: 0.9 } })
+    const there = await settle(closed({ a: string }), TEXT, { '"a"': { text: 'paid', nothing: 0.9 } })
     expect(there.allows({ a: 'paid' }, { a: 'x' })).toEqual([true, false])
     expect(evidence(there, '/a')).toEqual({ pointer: '/a', confidence: near(1) })
-    const inner = record({ a: string, b: string })
-    const missing = await settle(record({ r: inner }, []), TEXT, {
+    const inner = closed({ a: string, b: string })
+    const missing = await settle(closed({ r: inner }, []), TEXT, {
       '"a"': { text: 'paid', nothing: 0.97 },
       '"b"': { text: 'items', nothing: 0.02 },
     })
@@ -213,7 +211,7 @@ describe('of a document', () => {
     const options = [0.04, 0.95, 0.01]
     const choice = { enum: ['bill', 'offer', 'note'] }
     const one = await settle(
-      record({ a: choice, b: { ...choice, type: 'string', pattern: '^[^b]' }, c: { const: 'bill' }, d: string }),
+      closed({ a: choice, b: { ...choice, type: 'string', pattern: '^[^b]' }, c: { const: 'bill' }, d: string }),
       TEXT,
       { '"a"': { options }, '"b"': { options }, '"c"': { options: [1] }, '"d"': { text: 'paid', sure: 0.97 } },
     )
@@ -227,7 +225,7 @@ describe('of a document', () => {
 
   it('or that there is none', async () => {
     const choice = { enum: ['bill', 'offer', null] }
-    const one = await settle(record({ a: choice, b: choice }), TEXT, {
+    const one = await settle(closed({ a: choice, b: choice }), TEXT, {
       '"a"': { options: [0.9, 0.1], nothing: 0.2 },
       '"b"': { options: [0.5, 0.5], nothing: 0.96 },
     })
@@ -242,7 +240,7 @@ describe('of a document', () => {
 
   it('and what is told beside it is what its schema allows, or that there is none', async () => {
     const short = { enum: ['bill', 'offer', null], maxLength: 4 }
-    const one = await settle(record({ a: short, b: { enum: ['bill', 'offer'] } }, ['a']), TEXT, {
+    const one = await settle(closed({ a: short, b: { enum: ['bill', 'offer'] } }, ['a']), TEXT, {
       '"a"': { options: [0.1, 0.9], nothing: 0.96 },
       '"b"': { options: [0.9, 0.1], nothing: 0.2 },
     })
@@ -251,7 +249,7 @@ describe('of a document', () => {
   })
 
   it('several stretches that say the same are one value', async () => {
-    const one = await settle(record({ n: { type: 'integer' } }), '7 7', { '"n"': { text: '7', sure: 0.92 } })
+    const one = await settle(closed({ n: { type: 'integer' } }), '7 7', { '"n"': { text: '7', sure: 0.92 } })
     expect(evidence(one, '/n')).toEqual({ pointer: '/n', confidence: near(0.96) })
   })
 
@@ -266,17 +264,17 @@ describe('of a document', () => {
   ])('%s is not settled', async (_, schema, find) => {
     const text = 'é paid 2.5 90071992547409931'
     const other = { '"b"': { text: 'paid', at: [3, 7] as const } }
-    const one = await settle(record({ a: schema, b: string }), text, { '"a"': find, ...other })
+    const one = await settle(closed({ a: schema, b: string }), text, { '"a"': find, ...other })
     // What else is asked is.
     expect(one.allows({ a: 'xx', b: 'no' })).toEqual([false])
-    const alone = await settle(record({ a: schema }), text, { '"a"': find })
+    const alone = await settle(closed({ a: schema }), text, { '"a"': find })
     expect(alone.narrowed).toBeUndefined()
     expect(alone.read).toHaveLength(1)
   })
 
   it('numbers are read in English, of any size that they have whole', async () => {
     const text = '9,007,199,254,740,991 and -2.5'
-    const one = await settle(record({ a: { type: 'integer' }, b: { type: 'number' } }), text, {
+    const one = await settle(closed({ a: { type: 'integer' }, b: { type: 'number' } }), text, {
       '"a"': { text: '9,007,199,254,740,991' },
       '"b"': { text: '-2.5' },
     })
@@ -285,12 +283,12 @@ describe('of a document', () => {
   })
 
   it('what was settled stands where it was said behind wide characters, too', async () => {
-    const one = await settle(record({ a: string }), '\u{feff}é€😀 Zoë', { '"a"': { at: [13, 17] } })
+    const one = await settle(closed({ a: string }), '\u{feff}é€😀 Zoë', { '"a"': { at: [13, 17] } })
     expect(one.allows({ a: 'Zoë' }, { a: 'x' })).toEqual([true, false])
   })
 
   const settles = { '"a"': { text: 'paid' } }
-  const schema = record({ a: string })
+  const schema = closed({ a: string })
   it.each<[string, Partial<ChatCall>]>([
     ['another form', { output: { type: 'text' } }],
     ['no form', { grammar: undefined as never }],
@@ -318,7 +316,7 @@ describe('of a document', () => {
   })
 
   it('nothing is read that asks nothing, or that it has no room for', async () => {
-    expect((await settle(record({ a: { type: 'array' } }), TEXT, settles)).read).toEqual([])
+    expect((await settle(closed({ a: { type: 'array' } }), TEXT, settles)).read).toEqual([])
     // The text, its marks and the question's five bytes.
     const needs = TEXT.length + 2 + '"a":"'.length
     const fits = async (contextLength: number) =>
@@ -332,7 +330,7 @@ describe('of a document', () => {
   })
 
   it('a text stands between the marks of a turn, and each option ends with that of its end', async () => {
-    const { around } = await settle(record({ a: { enum: ['bill', 'offer'] } }), TEXT, {
+    const { around } = await settle(closed({ a: { enum: ['bill', 'offer'] } }), TEXT, {
       '"a"': { options: [0.5, 0.5] },
     })
     expect(around).toEqual([[...MARKS, '<|end|>']])
@@ -347,7 +345,7 @@ describe('of a document', () => {
     const pulse = new Pulse()
     showPulse(pulse.memory)
     const doing: Record<'a' | 'b', unknown[]> = { a: [], b: [] }
-    const watched = record({
+    const watched = closed({
       a: {
         get enum() {
           doing.a.push(pulse.doing)
@@ -372,10 +370,10 @@ describe('of a document', () => {
     expect(narrowed!.longer).toBe('paid'.length)
     const within = async (spare: number) => (await settle(schema, TEXT, settles, {}, { spare })).narrowed !== undefined
     expect([await within(4), await within(3)]).toEqual([true, false])
-    const some = { ...record({ a: string }, []), minProperties: 1 }
+    const some = { ...closed({ a: string }, []), minProperties: 1 }
     const nothing = { '"a"': { text: 'paid', nothing: 0.99 } }
     expect((await settle(some, TEXT, nothing)).narrowed).toBeUndefined()
-    const around = { ...record({ a: string, b: { $ref: '#/properties/a' } }), required: ['a'] }
+    const around = { ...closed({ a: string, b: { $ref: '#/properties/a' } }), required: ['a'] }
     expect((await settle(around, TEXT, settles)).narrowed).toBeUndefined()
   })
 

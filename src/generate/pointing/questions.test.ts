@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { JsonObject } from '../../platform/index.js'
+import { closed } from '../../../test/support/closed.js'
 import { pointedQuestions } from './questions.js'
 
 /** Each question in one line: where, what, which options, what if there is none. */
@@ -13,12 +13,6 @@ const linesOf = (schema: unknown) =>
       ...(absence ? [absence] : []),
     ].join(' '),
   )
-const record = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-})
 const text = { type: 'string' }
 
 describe('what a schema asks of a text', () => {
@@ -48,10 +42,10 @@ describe('what a schema asks of a text', () => {
   it('as Pydantic writes it', () => {
     const schema = {
       $defs: {
-        Address: { ...record({ street: { title: 'Street', type: 'string' }, city: text }, ['city']), title: 'Address' },
+        Address: { ...closed({ street: { title: 'Street', type: 'string' }, city: text }, ['city']), title: 'Address' },
         Size: { enum: ['S', 'M'], title: 'Size', type: 'string' },
       },
-      ...record(
+      ...closed(
         {
           size: { $ref: '#/$defs/Size', description: 'of the shirt', default: 'M' },
           other: { anyOf: [{ $ref: '#/$defs/Size' }, { type: 'null' }], default: null },
@@ -79,7 +73,7 @@ describe('what a schema asks of a text', () => {
   it('as OpenAPI writes it', () => {
     const schema = {
       definitions: { 'a/b': { type: ['number', 'null'] } },
-      ...record({
+      ...closed({
         kind: { type: ['string', 'null'], enum: ['a', null] },
         total: { $ref: '#/definitions/a~1b' },
         done: { type: 'boolean', nullable: true },
@@ -95,42 +89,42 @@ describe('what a schema asks of a text', () => {
   })
 
   it('null only where every keyword allows it', () => {
-    expect(linesOf(record({ a: { type: ['string', 'null'], enum: ['x'] } }))).toEqual(['a option ["x"]'])
-    expect(linesOf(record({ a: { type: 'string', enum: ['x', null] } }))).toEqual(['a option ["x"]'])
-    expect(linesOf(record({ a: { enum: ['x', null] } }))).toEqual(['a option ["x"] null'])
+    expect(linesOf(closed({ a: { type: ['string', 'null'], enum: ['x'] } }))).toEqual(['a option ["x"]'])
+    expect(linesOf(closed({ a: { type: 'string', enum: ['x', null] } }))).toEqual(['a option ["x"]'])
+    expect(linesOf(closed({ a: { enum: ['x', null] } }))).toEqual(['a option ["x"] null'])
   })
 
   it('options that are values of any kind, as far as its type has them', () => {
-    expect(linesOf(record({ a: { enum: [1, true, 'x'] } }))).toEqual(['a option [1,true,"x"]'])
-    expect(linesOf(record({ a: { type: 'boolean', enum: [false] } }))).toEqual(['a option [false]'])
-    expect(linesOf(record({ a: { type: ['string', 'null'], const: 'x' } }))).toEqual(['a option ["x"]'])
-    expect(linesOf(record({ a: { enum: ['x', ['y']] } }))).toEqual([])
+    expect(linesOf(closed({ a: { enum: [1, true, 'x'] } }))).toEqual(['a option [1,true,"x"]'])
+    expect(linesOf(closed({ a: { type: 'boolean', enum: [false] } }))).toEqual(['a option [false]'])
+    expect(linesOf(closed({ a: { type: ['string', 'null'], const: 'x' } }))).toEqual(['a option ["x"]'])
+    expect(linesOf(closed({ a: { enum: ['x', ['y']] } }))).toEqual([])
   })
 
   it('numbers, and whether something is so, without quotes', () => {
-    const schema = record({ paid: { type: 'boolean' }, total: { type: 'number' }, kind: { enum: ['a', true] } })
+    const schema = closed({ paid: { type: 'boolean' }, total: { type: 'number' }, kind: { enum: ['a', true] } })
     expect(pointedQuestions(schema).map((question) => question.text)).toEqual(['"paid":', '"total":', '"kind":"'])
   })
 
   it('a union of one as what it is', () => {
-    expect(linesOf(record({ a: { anyOf: [text] } }))).toEqual(['a text'])
+    expect(linesOf(closed({ a: { anyOf: [text] } }))).toEqual(['a text'])
   })
 
   it('of a record that may be missing what may be missing with it, however deep', () => {
-    const inner = record({ name: text, note: text }, ['name'])
-    expect(linesOf(record({ one: record({ two: inner }) }, []))).toEqual([
+    const inner = closed({ name: text, note: text }, ['name'])
+    expect(linesOf(closed({ one: closed({ two: inner }) }, []))).toEqual([
       'one.two.name text record',
       'one.two.note text missing',
     ])
   })
 
   it('references by names with signs', () => {
-    const schema = { ...record({ a: { $ref: '#/$defs/x~0y~1z' } }), $defs: { 'x~y/z': text } }
+    const schema = { ...closed({ a: { $ref: '#/$defs/x~0y~1z' } }), $defs: { 'x~y/z': text } }
     expect(linesOf(schema)).toEqual(['a text'])
   })
 
   it('what a note calls a time, but not in hours and minutes', () => {
-    expect(linesOf(record({ a: { type: 'string', description: 'the time they meet' } }))).toEqual(['a text'])
+    expect(linesOf(closed({ a: { type: 'string', description: 'the time they meet' } }))).toEqual(['a text'])
   })
 
   it.each([
@@ -144,14 +138,14 @@ describe('what a schema asks of a text', () => {
     'writeOnly',
     'nullable',
   ])('the same whatever is noted beside a reference: %s', (note) => {
-    const schema = { ...record({ a: { $ref: '#/definitions/text', [note]: '' } }), definitions: { text } }
+    const schema = { ...closed({ a: { $ref: '#/definitions/text', [note]: '' } }), definitions: { text } }
     expect(linesOf(schema)).toEqual(['a text'])
   })
 
   it.each(['$schema', '$id', '$defs', 'definitions'])(
     'the same whatever is noted beside that of a document: %s',
     (note) => {
-      expect(linesOf({ anyOf: [record({ a: text })], [note]: {} })).toEqual(['a text'])
+      expect(linesOf({ anyOf: [closed({ a: text })], [note]: {} })).toEqual(['a text'])
     },
   )
 
@@ -159,7 +153,7 @@ describe('what a schema asks of a text', () => {
     ...['allOf', 'oneOf', 'not', 'if', 'patternProperties'],
     ...['dependentSchemas', 'dependentRequired', 'dependencies'],
   ])('nothing where a schema forks: %s', (keyword) => {
-    expect(linesOf(record({ a: { ...text, [keyword]: {} }, name: text }))).toEqual(['name text'])
+    expect(linesOf(closed({ a: { ...text, [keyword]: {} }, name: text }))).toEqual(['name text'])
   })
 
   it.each([
@@ -183,7 +177,7 @@ describe('what a schema asks of a text', () => {
     ['schemas that are none', 7],
     ['anything', true],
   ])('nothing of %s', (_, schema) => {
-    const root = { ...record({ left: schema, name: text }), $defs: { text, circle: { $ref: '#/$defs/circle' } } }
+    const root = { ...closed({ left: schema, name: text }), $defs: { text, circle: { $ref: '#/$defs/circle' } } }
     expect(linesOf(root)).toEqual(['name text'])
   })
 
@@ -192,7 +186,7 @@ describe('what a schema asks of a text', () => {
   })
 
   it('of a schema within itself only so deep', () => {
-    const node = record({ value: text, next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } })
+    const node = closed({ value: text, next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } })
     const questions = pointedQuestions({ $ref: '#/$defs/node', $defs: { node } })
     expect(questions[0]!.path).toEqual(['value'])
     expect(questions.length).toBeGreaterThan(2)
@@ -201,12 +195,12 @@ describe('what a schema asks of a text', () => {
 
   it('nothing of one that is there again and again', () => {
     const names = Array.from({ length: 12 }, (_, i) => `n${i}`)
-    const node = record(Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/node' }])), [])
-    expect(linesOf({ ...record({ name: text, node: { $ref: '#/$defs/node' } }), $defs: { node } })).toEqual([])
+    const node = closed(Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/node' }])), [])
+    expect(linesOf({ ...closed({ name: text, node: { $ref: '#/$defs/node' } }), $defs: { node } })).toEqual([])
   })
 
   it('names that are no identifiers', () => {
-    const schema = record({ 'a "b"': record({ __proto: text, 'c/~d': { type: 'integer', description: 'how many' } }) })
+    const schema = closed({ 'a "b"': closed({ __proto: text, 'c/~d': { type: 'integer', description: 'how many' } }) })
     expect(pointedQuestions(schema).map((question) => question.text)).toEqual([
       '"a \\"b\\"":{"__proto":"',
       'how many "a \\"b\\"":{"c/~d":',

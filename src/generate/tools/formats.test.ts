@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { closed } from '../../../test/support/closed.js'
 import type { ChatCall, ToolSpec } from '../../contract/engine.js'
 import { fromSource } from '../../grammar/structured.js'
 import { argumentsOf, CallInput } from '../../service/wire/tools.js'
@@ -94,12 +95,6 @@ describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s'
   })
 })
 
-const closed = (properties: Readonly<Record<string, object>>) => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-})
 const range = (i: number) => ({ type: 'number', minimum: i / 7, maximum: 1000 + i / 3 })
 /** Each by itself is well below what a request may cost; nothing of one serves another. */
 const RANGES: readonly ToolSpec[] = Array.from({ length: 40 }, (_, i) => ({

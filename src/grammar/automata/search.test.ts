@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { textsOf } from '../rules/rules.test-helper.js'
 import { textsUpTo, textsWithout } from './search.js'
 import { acceptsText } from './words.js'
-
-/** All texts of up to so many of these letters. */
-function texts(letters: readonly string[], most: number): string[] {
-  const all = ['']
-  for (let from = 0, length = 0; length < most; length++) {
-    const end = all.length
-    for (; from < end; from++) for (const letter of letters) all.push(all[from]! + letter)
-  }
-  return all
-}
 
 const SETS = [['ab'], ['aa'], ['a', 'ab'], ['aab', 'ab', 'b'], ['aba', 'bb'], ['é🙂', '🙂a'], ['abab', 'ba']]
 
@@ -20,7 +11,7 @@ describe('texts by the words that occur in them', () => {
       const letters = [...new Set(['a', 'b', ...words.join('')])]
       const none = textsWithout(words)
       const each = textsUpTo(words)
-      for (const text of texts(letters, letters.length > 2 ? 5 : 8)) {
+      for (const text of textsOf(letters, letters.length > 2 ? 5 : 8)) {
         expect(acceptsText(none, text), text).toBe(!words.some((word) => text.includes(word)))
         const shorter = Array.from(text).slice(0, -1).join('')
         const first = !words.some((word) => shorter.includes(word))

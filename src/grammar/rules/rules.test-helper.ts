@@ -38,7 +38,7 @@ export function derives(rules: Readonly<Record<string, Plain>>, start: string, t
 }
 
 /** All texts of up to so many of these letters. */
-export function textsOf(letters: string, most: number): string[] {
+export function textsOf(letters: Iterable<string>, most: number): string[] {
   const all = ['']
   for (let from = 0, length = 0; length < most; length++) {
     const end = all.length

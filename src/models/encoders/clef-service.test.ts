@@ -5,7 +5,7 @@ import { CLEF_KINDS, type ClefInput, clef } from '../../../test/oracles/encoders
 import { weightsOf } from '../../../test/oracles/weights.js'
 import { ownFolder } from '../../../test/support/own-folder.js'
 import { webgpu } from '../../engines/webgpu/index.js'
-import { asking, serveMade, softmax, writeMade } from '../../engines/webgpu/made.test-helper.js'
+import { asking, expectNear, serveMade, softmax, writeMade } from '../../engines/webgpu/made.test-helper.js'
 import type { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import { createV1, type V1 } from '../../index.js'
 import { made, STATE } from './clef.test-helper.js'
@@ -80,10 +80,6 @@ describe('clef in the service', () => {
     const scores = [...clef.scores(weights, textOf(questions))]
     return questions.map(({ options }) => softmax(scores.splice(0, options.length)))
   }
-  const near = (actual: readonly number[], of: readonly number[]) => {
-    expect(actual).toHaveLength(of.length)
-    for (const [i, share] of of.entries()) expect(Math.abs(actual[i]! - share)).toBeLessThan(1e-4)
-  }
 
   it('is asked all questions in one text, the options of a choice by their names', async () => {
     const { status, body } = await ask({ team: WHO, twice: TWICE, bad: BAD })
@@ -91,9 +87,9 @@ describe('clef in the service', () => {
     const questions = [who, twice, bad('calm', 'angry')]
     const [[other, billing, sales, accented], [yes], levels] = sharesOf(questions) as [number[], number[], number[]]
     expect(Object.keys(body.answers.team.probabilities)).toEqual(['sales', 'billing', 'é', 'Other'])
-    near(Object.values(body.answers.team.probabilities), [sales!, billing!, accented!, other!])
-    near([body.answers.twice.noul], [yes!])
-    near(Object.values(body.answers.bad.probabilities), levels)
+    expectNear(Object.values(body.answers.team.probabilities), [sales!, billing!, accented!, other!])
+    expectNear([body.answers.twice.noul], [yes!])
+    expectNear(Object.values(body.answers.bad.probabilities), levels)
     expect(body.usage.input_tokens).toBe(textOf(questions).tokens.length)
     const again = await ask({ team: WHO, twice: TWICE, bad: BAD })
     expect(again.body.answers).toEqual(body.answers)
@@ -110,11 +106,11 @@ describe('clef in the service', () => {
     const level = (...levels: string[]): ClefQuestion => ({ ...bad(...levels), id: '1', instructions: '1' })
     const [there, back] = [level('calm', 'angry'), level('angry', 'calm')].map((each) => sharesOf([each, plain]))
     const mean = (a: number, b: number) => (a + b) / 2
-    near(
+    expectNear(
       body.answers[0].probabilities.map(({ probability }: { probability: number }) => probability),
       [0, 1].map((i) => mean(there![0]![i]!, back![0]![1 - i]!)),
     )
-    near([body.answers[1].probability], [mean(there![1]![0]!, back![1]![0]!)])
+    expectNear([body.answers[1].probability], [mean(there![1]![0]!, back![1]![0]!)])
   })
 
   it('refuses pictures, what was never fitted and texts without room, by name; takes no text for its marks', async () => {

@@ -11,6 +11,7 @@ import { type MadeUp, writeMade } from '../../engines/webgpu/made.test-helper.js
 import { openRepository } from '../files/open.js'
 import { made } from './clef.test-helper.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
+import { furthest } from './vectors.test-helper.js'
 
 /** Of a score: what sums in f32 may lose. */
 const BOUND = 3e-5
@@ -22,8 +23,6 @@ const texts: readonly TextTokens[] = inputs
 const rows = inputs.map((input) => clef.rows(weights, input))
 const scored = (mistake?: string) => inputs.map((input, i) => headScores(weights, rows[i]!, input, mistake))
 const truth = scored()
-const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>) =>
-  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)
 const worstOf = (all: readonly ArrayLike<number>[]) => Math.max(...all.map((own, i) => furthest(own, truth[i]!)))
 
 const folder = ownFolder()

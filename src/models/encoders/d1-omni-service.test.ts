@@ -5,7 +5,7 @@ import { d1Omni } from '../../../test/oracles/encoders/d1-omni.js'
 import { KINDS } from '../../../test/oracles/encoders/laya.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
 import { ownFolder } from '../../../test/support/own-folder.js'
-import { asking, serveMade, softmax } from '../../engines/webgpu/made.test-helper.js'
+import { asking, expectNear, serveMade, softmax } from '../../engines/webgpu/made.test-helper.js'
 import type { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import type { V1 } from '../../index.js'
 import { made, STATE } from './d1-omni.test-helper.js'
@@ -40,20 +40,16 @@ describe('d1-omni in the service', () => {
     const scores = d1Omni.scores(weights, { tokens, marks, kind: KINDS.indexOf(kind) })
     return softmax(Array.from(scores, (score) => score / temperature))
   }
-  const near = (actual: readonly number[], of: readonly number[]) => {
-    expect(actual).toHaveLength(of.length)
-    for (const [i, share] of of.entries()) expect(Math.abs(actual[i]! - share)).toBeLessThan(1e-4)
-  }
 
   it('is asked by its template, piece by piece, at the temperatures of its makers', async () => {
     const { status, body } = await ask({ team: WHO, twice: TWICE, bad: BAD })
     expect([status, body.error]).toEqual([200, undefined])
     const team = ['billing: money', 'sales', 'other']
-    near(Object.values(body.answers.team.probabilities), shares('choice', 'Who?', team, 1.25))
+    expectNear(Object.values(body.answers.team.probabilities), shares('choice', 'Who?', team, 1.25))
     const [, yes] = shares('noul', 'Paid twice', ['false', 'true: yes it is'], 2)
-    near([body.answers.twice.noul], [yes!])
+    expectNear([body.answers.twice.noul], [yes!])
     const bad = ['level 0: calm', 'level 1: so so', 'level 2: angry']
-    near(Object.values(body.answers.bad.probabilities), shares('score', 'How bad?', bad, 1))
+    expectNear(Object.values(body.answers.bad.probabilities), shares('score', 'How bad?', bad, 1))
     const alone = await ask({ bad: BAD })
     expect(alone.body.answers.bad).toEqual(body.answers.bad)
     expect(alone.body.usage.input_tokens).toBe(tokensOf('How bad?', bad).length)

@@ -11,6 +11,7 @@ import { type MadeUp, writeMade } from '../../engines/webgpu/made.test-helper.js
 import { openRepository } from '../files/open.js'
 import { made } from './d1-omni.test-helper.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
+import { furthest } from './vectors.test-helper.js'
 
 /** Of a score: what sums in f32 may lose. */
 const BOUND = 3e-5
@@ -19,8 +20,6 @@ const weights = weightsOf(d1Omni)
 const inputs = omniInputs()
 const texts = inputs.map(({ tokens, marks, kind }): TextTokens => ({ tokens, marks, types: tokens.map(() => kind) }))
 const truth = inputs.map((input) => d1Omni.scores(weights, input))
-const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>) =>
-  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)
 
 const folder = ownFolder()
 let path: string

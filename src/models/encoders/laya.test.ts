@@ -11,6 +11,7 @@ import { DECIDING_DEVICES } from '../../device/operations/devices.test-helper.js
 import { openRepository } from '../files/open.js'
 import type { WeightSource } from '../files/source.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
+import { furthest } from './vectors.test-helper.js'
 
 /** Of a score: what sums in f32 may lose. */
 const BOUND = 3e-5
@@ -19,8 +20,6 @@ const weights = encoderWeights(laya)
 const inputs = layaInputs()
 const texts = inputs.map(({ tokens, marks, kind }): TextTokens => ({ tokens, marks, types: tokens.map(() => kind) }))
 const truth = inputs.map((input) => laya.reference(weights, input))
-const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>) =>
-  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)
 
 const opened = async (path: string): Promise<WeightSource> => {
   const options = { report: () => {}, signal: new AbortController().signal } as const

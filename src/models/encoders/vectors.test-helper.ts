@@ -26,3 +26,6 @@ export async function expectVectors(
   })
   await model.close()
 }
+
+export const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>): number =>
+  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)

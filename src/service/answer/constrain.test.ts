@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
+import { closed } from '../../../test/support/closed.js'
 import type { ChatCall, ConstrainCall, Constrained, Engine, Part } from '../../contract/engine.js'
 import { Constraints } from '../../grammar/constraints/constraints.js'
 import { Values } from '../../grammar/schema/values.js'
@@ -8,12 +9,6 @@ import { atOnce } from '../../platform/turns.js'
 import type { V1Options } from '../v1.js'
 import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
 
-const closed = (properties: object) => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-})
 const city = closed({ city: { type: 'string' } })
 const format = (schema: unknown, strict: boolean | null = true) => ({
   response_format: { type: 'json_schema', json_schema: { name: 'city', strict, schema } },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { closed } from '../../../test/support/closed.js'
 import type { ConstrainCall, Engine } from '../../contract/engine.js'
 import { Demands } from '../../engines/remote/demands.js'
 import { upstream } from '../../engines/upstream.js'
@@ -22,17 +23,11 @@ const GIVEN = [LETTER, 'Who is it?']
 const isGiven = (one: unknown) => one === null || GIVEN.some((text) => isStretch(text, one as string))
 
 const quote = { type: 'string', 'x-quote': true }
-const object = (properties: Record<string, unknown>) => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-})
 const formatOf = (schema: unknown, strict = true) => ({
   type: 'json_schema',
   json_schema: { name: 'letter', strict, schema },
 })
-const LETTER_SCHEMA = object({
+const LETTER_SCHEMA = closed({
   from: quote,
   to: { ...quote, type: ['string', 'null'] },
   items: { type: 'array', items: { ...quote, maxLength: 20 }, maxItems: 3 },
@@ -96,7 +91,7 @@ describe('a document with quotes', () => {
 
   it('quotes with all its strings where that is asked for', async () => {
     const { chat, ask } = decoding()
-    const schema = object({ a: { type: 'string' }, b: { anyOf: [{ type: 'integer' }, { type: 'string' }] } })
+    const schema = closed({ a: { type: 'string' }, b: { anyOf: [{ type: 'integer' }, { type: 'string' }] } })
     for (let seed = 0; seed < 10; seed++) {
       const strict = await chat(body(seed, { quote: true, response_format: formatOf(schema) }))
       expect(stringsIn(JSON.parse(contentOf(strict))).filter((one) => !isGiven(one))).toEqual([])
@@ -140,7 +135,7 @@ describe('a document with quotes', () => {
 
   it('is what a tool is called with, too', async () => {
     const { chat } = decoding()
-    const parameters = object({ who: quote })
+    const parameters = closed({ who: quote })
     const tools = [{ type: 'function', function: { name: 'find', strict: true, parameters } }]
     for (let seed = 0; seed < 10; seed++) {
       const answer = await chat({ messages: MESSAGES, max_tokens: 60, seed, tools, tool_choice: 'required' })
@@ -171,7 +166,7 @@ describe('a document with quotes', () => {
         yield { type: 'finish', choice: 0, reason: 'stop' }
       },
     })
-    const response_format = formatOf(object({ from: quote }))
+    const response_format = formatOf(closed({ from: quote }))
     for (const [from, status] of [
       ['Ann Lee', 200],
       ['An', 500],
@@ -189,7 +184,7 @@ describe('what cannot be is refused before anything is computed', () => {
   it('a model that keeps to no grammar of ours', async () => {
     const engine = upstream({ baseURL: 'http://other.test/v1', models: [MODEL] })
     const { chat } = serviceOf(engine)
-    const tools = [{ type: 'function', function: { name: 'find', parameters: object({ who: quote }) } }]
+    const tools = [{ type: 'function', function: { name: 'find', parameters: closed({ who: quote }) } }]
     for (const [request, param] of [
       [{ quote: true, response_format: { type: 'json_object' } }, 'quote'],
       [{ response_format: formatOf(LETTER_SCHEMA) }, 'response_format'],
@@ -211,7 +206,7 @@ describe('what cannot be is refused before anything is computed', () => {
     ['where too much is said', { messages: [{ role: 'user', content: 'a'.repeat(2 ** 20 + 1) }] }, 'response_format'],
   ])('%s', async (_, request, param) => {
     const { chat, model } = decoding({ bodyLimit: 2 ** 22 })
-    const error = errorOf(await chat({ response_format: formatOf(object({ a: quote })), ...request }))
+    const error = errorOf(await chat({ response_format: formatOf(closed({ a: quote })), ...request }))
     expect(error).toMatchObject({ status: 400, param })
     expect(model.steps).toEqual([])
   })
@@ -230,7 +225,7 @@ describe('what is made for one request', () => {
     const call: ConstrainCall = {
       ...{ id: 'chatcmpl-1', model: MODEL, caller: '', signal: new AbortController().signal },
       ...{ tools: [], toolChoice: 'none', places: { format: 'response_format', tools: [] } },
-      output: { type: 'json_schema', name: 'x', strict: true, schema: object({ a: quote }) },
+      output: { type: 'json_schema', name: 'x', strict: true, schema: closed({ a: quote }) },
       quote: { texts: [LETTER] },
     }
     const { grammar } = await demands.compiled(call)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { usageEvent } from '../../../usage/event.test-helper.js'
 import type { UsageEvent } from '../../../usage/ledger.js'
 import { memoryUsage } from '../../../usage/table.js'
 import { errorOf, jsonOf, serviceOf, valid } from '../../v1.test-helper.js'
@@ -13,18 +14,7 @@ const DAY = 86_400
 /** A Monday, at midnight. */
 const START = 1_700_438_400
 
-const event = (over: Partial<UsageEvent> = {}): UsageEvent => ({
-  time: START,
-  requestId: 'req_1',
-  caller: 'me',
-  project: null,
-  model: 'a/b',
-  outcome: 'ok',
-  promptTokens: 10,
-  cachedTokens: 4,
-  completionTokens: 3,
-  ...over,
-})
+const event = (over: Partial<UsageEvent> = {}) => usageEvent({ time: START, ...over })
 
 function recorded(...events: Partial<UsageEvent>[]) {
   const usage = memoryUsage()
