@@ -49,7 +49,7 @@ export class HostExchange {
 
   /** The host is gone. */
   lose(): void {
-    if (!this.#over) this.#fail(tabLost())
+    if (!this.#over) this.#fail(workerLost())
   }
 
   #begin({ status, headers, first, done }: Head): Response {
@@ -91,13 +91,9 @@ export class HostExchange {
   }
 }
 
-/** What a client hears whose answer was computed in a tab that is no more. */
-export function tabLost(): V1Error {
-  return new V1Error(
-    503,
-    'The tab that computed this answer is gone. Send the request again: another tab takes over.',
-    {
-      code: 'host_lost',
-    },
-  )
+/** What a client hears whose answer was computed in a worker that is no more. */
+function workerLost(): V1Error {
+  const message =
+    'The worker that computed this answer is gone: its tab was closed, or its memory ran out. Send the request again.'
+  return new V1Error(503, message, { code: 'host_lost' })
 }

@@ -1,4 +1,4 @@
-import { tabLost } from './exchange.js'
+import { V1Error } from '../../src/contract/errors.js'
 import type { HostLink } from './host-link.js'
 import type { PassedRequest } from './messages.js'
 
@@ -25,7 +25,7 @@ export async function sendToHost(
     if (response) return response
   }
   const headers = { 'retry-after': '1', 'x-should-retry': 'false' }
-  return Response.json(tabLost(), { status: 503, headers })
+  return Response.json(endsWorkers(), { status: 503, headers })
 }
 
 /** Read as a whole: it may have to be sent once more. */
@@ -33,4 +33,11 @@ export async function passedRequest(request: Request): Promise<PassedRequest> {
   const { url, method, headers } = request
   const body = method === 'GET' || method === 'HEAD' ? undefined : await request.arrayBuffer()
   return { url, method, headers: [...headers], body }
+}
+
+function endsWorkers(): V1Error {
+  const message =
+    `The worker that runs the models ended each of the ${MAX_HOSTS} times that it began with this request: perhaps it takes ` +
+    'more memory than this device has. Send less, or choose a smaller model.'
+  return new V1Error(503, message, { code: 'host_lost' })
 }

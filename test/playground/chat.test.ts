@@ -39,6 +39,7 @@ function speak({ messages, templateOptions }: ChatCall): Script | AsyncIterable<
   if (broken) throw new V1Error(500, 'The model is tired.', { code: 'tired' })
   const last = textOf(messages.at(-1)!.content)
   if (last === 'Slowly.') return slowly()
+  if (last === 'Think long.') return [{ type: 'wait', ms: 60_000 }]
   const thought = { type: 'reasoning-delta', choice: 0, text: 'Five and *nothing* else.' } as const
   const answer = `Number ${callCount}, to **${last}**, after ${messages.length - 1}:\n\n- <img src=x onerror=alert(1)>\n`
   const delta = { type: 'text-delta', choice: 0, text: answer } as const
@@ -232,6 +233,17 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await saidIn(tab, 1)
     expect(await tab.locator('.message.assistant .said').textContent()).toBe('First this,then that,and more.')
     expect(await selected()).toContain(before.trim())
+    await visitor.close()
+  })
+
+  test('says that it stopped before its first word, and gives the question back', async () => {
+    const visitor = await browser.newContext()
+    const tab = await opened(visitor)
+    await say(tab, 'Think long.')
+    await tab.locator('#chat-stop').click()
+    await expect.poll(() => tab.locator('#announcer').textContent()).toBe('Stopped.')
+    expect(await tab.getByLabel('Message').inputValue()).toBe('Think long.')
+    expect(await tab.locator('.message').count()).toBe(0)
     await visitor.close()
   })
 

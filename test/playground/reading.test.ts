@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { type LocalDecisions, localV1 } from '../../adapters/ai-sdk.js'
 import type { Deciding } from '../../adapters/client/decision-model.js'
+import { ApiError, isBroken } from '../../apps/playground/page/api.js'
 import { chatCode } from '../../apps/playground/page/code.js'
 import { decisionCode } from '../../apps/playground/page/decision-code.js'
 import { asDecisionDraft, type DecisionBody, optionOf, questionOf } from '../../apps/playground/page/decision-draft.js'
@@ -127,6 +128,12 @@ describe('an answer that is drawn while it comes', () => {
       }
     },
   )
+})
+
+test('what breaks off is asked for again, and not what ended one worker after the other', () => {
+  const lost = (status: number) => new ApiError(status, { message: 'It is gone.', code: 'host_lost', param: null })
+  // In the midst of a stream, and in its place.
+  expect([isBroken(lost(200)), isBroken(lost(503))]).toEqual([true, false])
 })
 
 describe('the words of a JSON text', () => {

@@ -136,9 +136,13 @@ export class ApiError extends Error {
   }
 }
 
-/** The connection ended, and what was asked for did not: the worker of another tab is there for it. */
+/**
+ * The connection ended, and what was asked for did not: the worker of another tab is there for it. What has cost several
+ * workers their lives is refused instead, with a status.
+ */
 export const isBroken = (error: unknown): boolean =>
-  error instanceof TypeError || (error instanceof ApiError && ['cut_off', 'host_lost'].includes(error.code ?? ''))
+  error instanceof TypeError ||
+  (error instanceof ApiError && error.status === 200 && ['cut_off', 'host_lost'].includes(error.code ?? ''))
 
 export async function listModels(): Promise<readonly Model[]> {
   const { data } = (await (await ask('/models')).json()) as { data: Model[] }

@@ -227,6 +227,7 @@ export class ChatView {
       const atField = showSettingError(error instanceof ApiError ? error.param : null, message) || generation.stopped
       const again = giveBack(atField)
       this.#conversations.keep(current)
+      if (generation.stopped) announce('Stopped.')
       if (atField || current !== this.#conversations.current) answer.element.remove()
       else {
         const view = failureView(error, () => {

@@ -29,7 +29,8 @@ function cureFor(error: unknown, again: () => void): Cure {
   const { code, status } = error instanceof ApiError ? error : { code: null, status: 0 }
   if (status === 401) return { label: 'Enter a key', act: () => askForKey(again) }
   if (code === 'context_length_exceeded') return { label: 'Shorten the text', act: focusText }
-  if (SMALLER.has(code ?? '')) return { label: 'Choose another model', act: openModels }
+  if (SMALLER.has(code ?? '') || (code === 'host_lost' && status !== 200))
+    return { label: 'Choose another model', act: openModels }
   // It would be refused again as it stands.
   if (REFUSED.has(status)) return { label: 'Change the request', act: focusText }
   return { label: 'Try again', act: again }
