@@ -1,4 +1,7 @@
 /** Days as numbers, from 1970-01-01. */
+import type { ReaderContext } from './reading.js'
+import { ofLast } from './text.js'
+
 const DAY = 86_400_000
 
 /** Undefined: there is no such day. */
@@ -57,3 +60,33 @@ export function yearOf(digits: string, reference: number | undefined): number | 
   const years = [century - 100, century, century + 100].map((first) => first + Number(digits))
   return years.sort((a, b) => Math.abs(a - year) - Math.abs(b - year))[0]
 }
+
+/** Of texts with such letters: years that may be another calendar's, and what makes them ours where they can be no others. */
+const CALENDARS: readonly (readonly [script: RegExp, from: number, to: number, shift?: number])[] = [
+  [/[\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}]/u, 2400, 2700, -543],
+  [/\p{scx=Arab}/u, 1200, 1500],
+  [/\p{scx=Deva}/u, 2050, 2150],
+  [/\p{scx=Beng}/u, 1300, 1500],
+  [/\p{scx=Mymr}/u, 1300, 1500],
+  [/\p{scx=Hebr}/u, 5000, 6000],
+  [/\p{scx=Ethi}/u, 1, 9999],
+]
+const calendarsIn = ofLast((text) => CALENDARS.filter(([script]) => script.test(text)))
+/** A letter of such a script: where nothing else tells that a text is Thai. */
+const LETTERS: ReadonlyMap<string, string> = new Map(Object.entries({ th: 'ก', fa: 'ا', ar: 'ا', ne: 'अ', am: 'አ' }))
+
+/** A year as it is written, as one of ours; undefined: it may be another. */
+export function ourYear(year: number, { around, locale }: ReaderContext, text: string): number | undefined {
+  const language = locale === undefined ? '' : new Intl.Locale(locale).language
+  const other = calendarsIn((around ?? text) + (LETTERS.get(language) ?? '')).find(
+    ([, from, to]) => year >= from && year <= to,
+  )
+  return other === undefined ? year : other[3] === undefined ? undefined : year + other[3]
+}
+
+/** Where years of two digits stand first, or are of another calendar. */
+export const hasOtherOrders = ofLast((text) =>
+  /[\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Ethi}]/u.test(
+    text,
+  ),
+)

@@ -1,9 +1,22 @@
 import { amountsIn } from './amounts.js'
 import { besides } from './beside.js'
-import { dateOf, dayOf, dayOfIso, isoOf, monthsFrom, nearest, weekdayOf, yearOf } from './calendar.js'
+import {
+  dateOf,
+  dayOf,
+  dayOfIso,
+  hasOtherOrders,
+  isoOf,
+  monthsFrom,
+  nearest,
+  ourYear,
+  weekdayOf,
+  yearOf,
+} from './calendar.js'
+import { easternDates } from './eastern.js'
 import { quantities } from './quantities.js'
 import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
-import { anyWord, blanked, ofLast, ofWords, rightBefore, wholeWords } from './text.js'
+import { anyWord, blanked, ofLast, ofWords, plain, rightBefore, wholeWords } from './text.js'
+import { MONTHS_ELSEWHERE, OF_ELSEWHERE } from './words/elsewhere.js'
 import { LANGUAGES, type LanguageName, type LanguageWords, type TimeUnit } from './words/index.js'
 
 /** The date that a text says, and the text without it. */
@@ -78,7 +91,7 @@ function all(
   })
 }
 
-const YEAR_FIRST = /(?<![\d.,])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)|(?<!\d)(\d{4})年 ?(\d{1,2})月 ?(\d{1,2})日/gu
+const YEAR_FIRST = /(?<![\d.,])(\d{4})([-/]|\. ?)(\d{1,2})\2(\d{1,2})(?!\d)/gu
 const YEAR_LAST = /(?<![\d.,/-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?![\d.,]\d|\d)/gu
 
 /** `version 1.2.2026`, `v2026.1.2`, `§ 3.4.2026`: a number in parts. */
@@ -89,17 +102,19 @@ const inDigits: Finder = (text, words, reference, beside) =>
   dottedIn(text, words, reference, beside).map((one) => {
     const { reading, start, end } = one
     const before = (beside.context.beside?.before ?? '') + rightBefore(text, start)
-    const isPart = text.slice(start, end).includes('.') && PARTED.test(before)
+    const isPart = /[a-z]$/.test(before) || (text.slice(start, end).includes('.') && PARTED.test(before))
     return isPart && reading.value !== null ? { ...one, reading: unsure(reading.value) } : one
   })
 
 const dottedIn: Finder = (text, _, reference, { language, context }) => [
-  ...all(text, YEAR_FIRST, (match) => {
-    const [year, month, day] = match[1] === undefined ? [match[5], match[6], match[7]] : [match[1], match[3], match[4]]
-    return known(dayOf(Number(year), Number(month), Number(day)))
+  ...easternDates(text, reference, context.beside),
+  ...all(text, YEAR_FIRST, ([, digits, , month, day]) => {
+    const year = ourYear(Number(digits), context, text)
+    return year === undefined ? { value: null } : known(dayOf(year, Number(month), Number(day)))
   }),
   ...all(text, YEAR_LAST, ([, first, mark, second, digits]) => {
-    const year = yearOf(digits!, reference)
+    const written = yearOf(digits!, reference)
+    const year = written && ourYear(written, context, text)
     if (year === undefined) return { value: null }
     const dayFirst = dayOf(year, Number(second), Number(first))
     // In English a short one with points may be as one with slashes.
@@ -112,8 +127,10 @@ const dottedIn: Finder = (text, _, reference, { language, context }) => [
       const there = away(yearFirst) < away(year) ? dayOf(yearFirst, Number(second), Number(digits)) : undefined
       if (there !== undefined) return unsure(there)
     }
-    if (dayFirst === undefined || monthFirst === undefined || dayFirst === monthFirst)
-      return known(dayFirst ?? monthFirst)
+    const likely = dayFirst ?? monthFirst
+    if (digits!.length === 2 && likely !== undefined && (hasOtherOrders(context.around ?? text) || !isShort(context)))
+      return unsure(likely)
+    if (dayFirst === undefined || monthFirst === undefined || dayFirst === monthFirst) return known(likely)
     const order = orderOf(context)
     if (order === undefined) return unsure(dayFirst)
     return sure(order === 'day' ? dayFirst : monthFirst)
@@ -130,12 +147,18 @@ function orderOf({ locale, around = '' }: ReaderContext): Order {
 
 type Order = 'day' | 'month' | undefined
 
+/** Whether years of two digits stand last there, and are of our calendar. */
+const isShort = ({ locale }: ReaderContext) => (locale === undefined ? undefined : byRegion(locale))?.isShort ?? true
+
 /** Undefined: it names no region. */
-const byRegion = ofLast((locale): { readonly order: Order } | undefined => {
+const byRegion = ofLast((locale): { readonly order: Order; readonly isShort: boolean } | undefined => {
   if (new Intl.Locale(locale).region === undefined) return undefined
-  const parts = new Intl.DateTimeFormat(locale, { day: '2-digit', month: '2-digit', year: 'numeric' }).formatToParts(0)
+  const format = new Intl.DateTimeFormat(locale, { day: '2-digit', month: '2-digit', year: 'numeric' })
+  const parts = format.formatToParts(0)
+  const isFirst = parts.find(({ type }) => type === 'day' || type === 'month' || type === 'year')?.type === 'year'
+  const isShort = !isFirst && format.resolvedOptions().calendar === 'gregory'
   const first = parts.find(({ type }) => type === 'day' || type === 'month')?.type
-  return { order: first === 'day' || first === 'month' ? first : undefined }
+  return { order: first === 'day' || first === 'month' ? first : undefined, isShort }
 })
 
 const byDates = ofLast((text): Order => {
@@ -158,10 +181,10 @@ interface Patterns {
 }
 
 const patternsOf = ofWords((words: LanguageWords): Patterns => {
-  const months = words.months.flatMap((names, i) => names.map((name) => [name, i + 1] as const))
+  const months = words.months.flatMap((names, i) => [...names, ...MONTHS[i]!].map((name) => [name, i + 1] as const))
   const month = String.raw`(${anyWord(months.map(([name]) => name))})\.?`
   const day = String.raw`(\d{1,2})(?:${anyWord([...words.ordinals, '.'])})?`
-  const of = words.of.length > 0 ? String.raw`(?:\s${anyWord(words.of)})?` : ''
+  const of = String.raw`(?:\s${anyWord([...words.of, ...OF_ELSEWHERE.map(plain)])}\.?)?`
   // No time of day behind it: "4 March 15:30".
   const year = String.raw`(\d{4}|'\d{2}|(?<=\d[-/]\p{L}+\.?[-/])\d{2}|(?<=(?:\d\p{L}{0,2}|\p{L})\.?,? )\d{2}(?! ?[-/]|\p{L}| (?!(?:at|um|a) )\p{L}))(?![:.]?\d)`
   const other = String.raw`\s?\d{1,2}(?:${anyWord(words.ordinals)})?(?![:.]?\d)`
@@ -190,7 +213,8 @@ const withMonth: Finder = (text, words, reference, { context }) => {
         ? unsure(reading.value)
         : reading
     }
-    const year = yearOf(digits.replace("'", ''), reference)
+    const written = yearOf(digits.replace("'", ''), reference)
+    const year = written && ourYear(written, context, text)
     return year === undefined ? { value: null } : known(dayOf(year, m, d))
   }
   const yearless = new Set<number>()
@@ -213,10 +237,19 @@ const withMonth: Finder = (text, words, reference, { context }) => {
     const first = year === undefined ? undefined : dayOf(year, month.get(name!)!, 1)
     return first === undefined ? { value: null } : unsure(first)
   })
-  return [...one, ...other, ...months].map((found) =>
-    yearless.has(found.start) ? besides('yearless', text, found, words, context) : found,
-  )
+  return [...one, ...other, ...months].map((found) => {
+    const { value } = found.reading
+    const said = text.slice(found.start, found.end)
+    // Which words there make a range of two days is not known.
+    const isOpen = ELSEWHERE.test(said) && (!/\d{4}/.test(said) || AFTER_DAY.test(rightBefore(text, found.start)))
+    if (isOpen && value !== null) return { ...found, reading: unsure(value) }
+    return yearless.has(found.start) ? besides('yearless', text, found, words, context) : found
+  })
 }
+
+const MONTHS = MONTHS_ELSEWHERE.map((names) => names.split(' ').map(plain))
+const ELSEWHERE = wholeWords(anyWord(MONTHS.flat()), 'u')
+const AFTER_DAY = /\d[^\d|]{1,9}$/u
 
 function weekdays(rest: string, text: string, words: LanguageWords): { weekday: number; start: number; end: number }[] {
   return [...rest.matchAll(patternsOf(words).weekday)].flatMap((match) => {

@@ -24,7 +24,7 @@ export type ValueType =
 const LONGEST = 400
 /** `12M` of people, or of metres; `$12M` is read. */
 const SCALED =
-  /(?<!(?:[$€£¥]|EUR|USD|GBP|CHF) ?-?[\d.,]*)\d ?[MB](?! ?(?:[$€£¥]|EUR|USD|GBP|CHF)|[\p{L}\d])|\d ?T(?![\p{L}\d])/u
+  /(?<!(?:\p{Sc}|EUR|USD|GBP|CHF)\s?-?[\p{Nd}.,٫]*)\p{Nd}(?:\s?[MB]|\sK)(?!\s?(?:\p{Sc}|EUR|USD|GBP|CHF)|[\p{L}\d])|\p{Nd}\s?T(?![\p{L}\d])/u
 
 export function readValue(wanted: ValueType, text: string, context: ReaderContext = {}): ValueReading {
   if (text.length > LONGEST) return { value: null }
@@ -72,7 +72,9 @@ function readIn(
       if (!reading) return undefined
       const { start, end } = found[0]!
       const { before = '', behind = '' } = context.beside ?? {}
-      const [left, right] = [before + text.slice(0, start), text.slice(end) + behind]
+      // Its sign may stand before its unit: `-$5`.
+      const sign = /^\D*/.exec(text.slice(start, end))![0]
+      const [left, right] = [before + text.slice(0, start) + sign, text.slice(end) + behind]
       // Digits are what they are, whichever word of a language stands behind them.
       const read = /\d/.test(text) ? 0 : found.reduce((sum, { start, end }) => sum + end - start, 0)
       return { reading: rounded(inUnitOf(reading, left, right, wanted.unit), wanted), read }

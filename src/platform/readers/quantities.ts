@@ -1,12 +1,14 @@
 /** Every number of a text, in digits and in words. */
+import { EASTERN, hanNumbers } from './eastern.js'
 import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
 import { sure, unsure } from './reading.js'
-import { anyWord, FRACTION, fraction, fractionIn, moreIn, ofWords, rightBefore, wholeWords } from './text.js'
+import { anyWord, FRACTION, fraction, fractionIn, moreIn, ofWords, plain, rightBefore, wholeWords } from './text.js'
+import { BEHIND_HANGUL, OPEN_ELSEWHERE, SCALES_ELSEWHERE } from './words/elsewhere.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 export function quantities(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
-  const digits = inDigits(text, language, context)
+  const digits = [...inDigits(text, language, context), ...hanNumbers(text, context.beside)]
   const words = inWords(text, LANGUAGES[language]).filter(
     ({ start, end }) => !digits.some((one) => one.start < end && start < one.end) && !isCoin(text, start, end),
   )
@@ -108,13 +110,19 @@ const VAGUE =
 const OF = /(?:point|komma|virgule|coma|virgola|virgula|oh|double|triple|(?:half|third|thirds|quarter|quarters) of) $/
 const POINT = /^ (?:point|komma|virgule|coma|virgola|virgula) \p{L}/u
 
-const MONEY = `(?:[a-z]{0,3}[$€£¥]|[a-z]{3}(?![a-z]))`
+const CODE = '(?:eur|usd|gbp|chf|jpy|cny|cad|aud|nzd|inr|brl|mxn|krw|pln|czk|huf|nok|dkk)'
+const MONEY = String.raw`(?:[a-z]{0,3}[\p{Sc}%]|[a-z]{3}(?![a-z]))`
 /** `.5`, which no sentence ends before. */
-const POINT_FIRST = String.raw`(?<=^|[\s($€£¥+-])\.\d+(?![.,']?\d)`
+const POINT_FIRST = String.raw`(?<=^|[\s(\p{Sc}+-])\.\d+(?![.,']?\d)`
+/** Behind it a dash is a minus: `"-3"`, `temp:-3`. */
+const BEFORE_SIGN = String.raw`^|[\s([{<>|*]|(?<!\d)[=:]|(?<=^|[\s([{:=,>])["'«»„“”‹›「『]`
 const SIGNED = new RegExp(
-  String.raw`(?<![\d:⁄^])(?:(?<=^|[\s(])([-+] ?)(?:${MONEY} ?)?|(?<=[$€£¥] ?)([-+]))?(${NUMERAL}|${POINT_FIRST})(?![:⁄^\d])`,
+  String.raw`(?<![\d⁄^]|:(?![-+]))(?:(?<=${BEFORE_SIGN})([-+] ?)(?:${MONEY} ?)?|(?<=(?:[\p{Sc}%]|(?<!\p{L})${CODE}) ?)([-+]))?(${NUMERAL}|${POINT_FIRST})(?![:⁄^\d])`,
   'gu',
 )
+/** There it may be one: `气温-3`, `,-3`; a letter before it makes a name, a number a range. */
+const MAYBE_SIGNED =
+  /(?:[^\p{L}\p{N}\s)\]%-]|[\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}])-$/u
 /** Of money alone: `$1.2M`, `3 k€`. */
 const OF_MONEY: ReadonlyMap<string, number> = new Map([
   ['k', 1e3],
@@ -122,17 +130,20 @@ const OF_MONEY: ReadonlyMap<string, number> = new Map([
   ['mm', 1e6],
   ['b', 1e9],
 ])
-const CODE = '(?:eur|usd|gbp|chf)'
-export const MONEY_NEXT = new RegExp(String.raw`^ ?(?:[$€£¥]|${CODE}(?!\p{L}))`, 'u')
-const MONEY_BEHIND = new RegExp(String.raw`\s?(k|mm?|b)(?:(?= ?[$€£¥])|(?=${CODE}(?!\p{L}))|(?![\p{L}\d]))`, 'uy')
-export const IS_MONEY = new RegExp(String.raw`(?:[$€£¥]|(?<!\p{L})${CODE})\s?[-+]?$`, 'u')
-/** Right behind another letter it is a part of a name: `A4`. */
-const STUCK = new RegExp(String.raw`(?<!(?<!\p{L})(?:${CODE}|rs|kr|no|nr|n|x)|\d\p{L}{1,3})(?<=\p{L})$`, 'u')
+export const MONEY_NEXT = new RegExp(String.raw`^ ?(?:\p{Sc}|${CODE}(?!\p{L}))`, 'u')
+const MONEY_BEHIND = new RegExp(String.raw`\s?(k|mm?|b)(?:(?= ?\p{Sc})|(?=${CODE}(?!\p{L}))|(?![\p{L}\d]))`, 'uy')
+export const IS_MONEY = new RegExp(String.raw`(?:\p{Sc}|(?<!\p{L})${CODE})\s?[-+]?$`, 'u')
+/** Right behind another letter it is a part of a name, but where no blanks part words: `A4`, `合計12`. */
+const STUCK = new RegExp(
+  String.raw`(?<!(?<!\p{L})(?:${CODE}|rs|kr|no|nr|n|x)|\d\p{L}{1,3})(?<=(?![\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}])\p{L})$|[数幾几△▲▼▽]$|分[之の]$`,
+  'u',
+)
 /** Behind a number: how large it is, or whether it is a part, is another question. `5-10k`, `3/4`, `10 grand`. */
 const OPEN =
-  /^ ?(?:(?:mil|mill|grand|teur|t€)(?!\p{L})|(?:-|to|bis|a|or|oder|ou) ?[$€£]?\d[\d.,]* ?(?:k|mn|bn|mio|mrd|thousand|tausend|mil|mill\p{L}+)(?!\p{L}))|^\/[2348](?![\d/])|^-(?= )|^ ?-$/u
+  /^ ?(?:(?:mil|mill|grand|teur|t€)(?!\p{L})|(?:-|to|bis|a|or|oder|ou) ?[$€£]?\d[\d.,]* ?(?:k|mn|bn|mio|mrd|thousand|tausend|mil|mill\p{L}+)(?!\p{L}))|^\/[2348](?![\d/])|^-(?= )|^ ?-$|^[\p{No}\p{Nl}]|^分[之の]|^[^\d\s]{0,3}半|^ ?[数幾几余餘多]|^\u110b\u1167|^ ?(?:tn|tuh|mia|mlr|(?:tukst|tysi|tisic|tisuc|tuhan|miljo|milj|milij|milio|milia|millj|bilj|bilio|trilj|trilio|тысяч|тисяч|милли|мільи|мили)\p{L}*)(?!\p{L})/u
 /** Accounts write what is owed in brackets. */
-const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
+export const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
+export const CLOSED = new RegExp(String.raw`^(?: ?(?:\p{Sc}|${CODE}))?\)`, 'u')
 
 function inDigits(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
   const mark = decimalMark(context, language)
@@ -157,8 +168,9 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
     const spaced = outer === '- '
     const isRange = spaced && /[\d%€$£] ?$/.test(left)
     let end = last
-    const opened = text[end] === ')' ? OPENED.exec(rightBefore(text, match.index)) : null
-    const isOwed = opened !== null && /[.,$€£¥]/.test(digits! + opened[0])
+    const closed = CLOSED.exec(text.slice(end))
+    const opened = closed && OPENED.exec(rightBefore(text, match.index))
+    const isOwed = opened !== null && (closed![0] !== ')' || /[.,\p{Sc}]/u.test(digits! + opened[0]))
     let factor = isOwed || (!spaced && (outer ?? inner)?.[0] === '-') ? -1 : 1
     for (let scale = scaleAt(text, end, LANGUAGES[language]); scale; scale = scaleAt(text, end, LANGUAGES[language])) {
       factor *= scale.value
@@ -175,7 +187,10 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
       (opened !== null && !isOwed) ||
       (outer === undefined && STUCK.test(left)) ||
       (/^[2348]$/.test(digits!) && /(?<![\d/])[1-7]\/$/.test(left)) ||
-      OPEN.test(text.slice(end) + behind)
+      ((outer ?? inner) === undefined && MAYBE_SIGNED.test(left)) ||
+      OPEN.test(text.slice(end) + behind) ||
+      OPEN_SCALE.test(text.slice(end)) ||
+      TRILLION.test(text.slice(last) + behind)
     const likely = reading.value ?? reading.guess!
     found.push({
       reading: (isOpen || reading.value === null ? unsure : sure)(product(likely, factor)),
@@ -183,7 +198,32 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
       end,
     })
   }
-  return withFraction(text, found)
+  return withFraction(text, withLower(text, found))
+}
+
+/** `1億2000万`, `3만 5천`: what is smaller stands behind what is larger, and is a part of the same number. */
+function withLower(text: string, found: FoundReading<number>[]): FoundReading<number>[] {
+  const made: FoundReading<number>[] = []
+  for (const one of found) {
+    const last = made.at(-1)
+    const gap = last && one.start >= last.end ? text.slice(last.end, one.start) : undefined
+    const scale = EASTERN_LAST.exec(rightBefore(text, one.start))
+    const size = scale ? EASTERN.get(scale[1]!)! : 0
+    const [high, low] = [last?.reading.value ?? last?.reading.guess ?? 0, one.reading.value ?? one.reading.guess ?? 0]
+    if (size === 0) made.push(one)
+    else if (gap !== undefined && gap.trim() === '' && /\d/.test(text.slice(last!.start, last!.end))) {
+      // "3万5" is colloquially 35,000, and "1億2000" 120,000,000.
+      const own = EASTERN_LAST.test(text.slice(one.start, one.end))
+      const isSure = low < size && low >= 0 && (own || (size < 1e8 && /\d\D?\d/.test(text.slice(one.start, one.end))))
+      const isKnown = last!.reading.value !== null && one.reading.value !== null
+      made[made.length - 1] = {
+        reading: (isSure && isKnown ? sure : unsure)(high < 0 ? high - low : high + low),
+        start: last!.start,
+        end: one.end,
+      }
+    } else made.push({ ...one, reading: unsure(low) })
+  }
+  return made
 }
 
 function oneByOne(digits: string, from: number, mark: DecimalMark | undefined): FoundReading<number>[] {
@@ -201,6 +241,7 @@ const product = (value: number, factor: number) =>
 /** Of other languages too, where it says the same in all: a billion is not. */
 const SCALES: Readonly<Record<string, number>> = Object.fromEntries([
   ...Object.entries({
+    k: 1e3,
     mln: 1e6,
     mio: 1e6,
     mrd: 1e9,
@@ -211,6 +252,9 @@ const SCALES: Readonly<Record<string, number>> = Object.fromEntries([
     crore: 1e7,
     crores: 1e7,
   }),
+  ...Object.entries(SCALES_ELSEWHERE).flatMap(([value, names]) =>
+    names.split(' ').map((name) => [plain(name), Number(value)] as const),
+  ),
   ...Object.values<LanguageWords>(LANGUAGES)
     .flatMap(({ scales }) => Object.entries(scales))
     .filter(([name, value], _, all) => {
@@ -219,10 +263,25 @@ const SCALES: Readonly<Record<string, number>> = Object.fromEntries([
     }),
 ])
 const scalesOf = ofWords(({ scales }) => ({ ...SCALES, ...scales }))
+
+/** A blank may stand behind those of Korea. */
+const EASTERN_LAST = new RegExp(String.raw`(${anyWord(EASTERN.keys())})(?:(?<=\p{sc=Hang}) )?$`, 'u')
+/** Neither `5千克` nor `5만들`. */
+const EASTERN_BEHIND = String.raw`(${anyWord(EASTERN.keys())})(?:(?<!\p{sc=Hang})(?![克米瓦卡赫帕焦伏])|(?<=\p{sc=Hang})(?:(?!\p{sc=Hang})|(?=${anyWord(BEHIND_HANGUL.map(plain))})))`
+/** Of teams, and of a million, they are too. */
+const TRILLION = new RegExp(
+  String.raw`^${anyWord(EASTERN.keys())}*?${anyWord(['兆', plain('조')])}(?! ?(?:${anyWord(['円', '圓', '元', plain('원')])}|\d[\d,]* ?${anyWord(['億', '亿', plain('억')])}))`,
+  'u',
+)
+const OPEN_SCALE = new RegExp(
+  `^ ?${anyWord([...EASTERN.keys()].filter((name) => /\p{sc=Hang}/u.test(name)).concat(OPEN_ELSEWHERE.map(plain)))}`,
+  'u',
+)
+
 /** Behind digits. */
 const scaleOf = ofWords((words) => {
   return new RegExp(
-    String.raw`\s?(${anyWord(Object.keys(scalesOf(words)).filter((name) => !COIN.test(name)))})(?![\p{L}\d])`,
+    String.raw`\s?(${anyWord(Object.keys(scalesOf(words)).filter((name) => !COIN.test(name)))})(?![\p{L}\d])(?:\.(?= ?[\p{L}\p{Sc}]))?|${EASTERN_BEHIND}`,
     'uy',
   )
 })
@@ -231,7 +290,9 @@ function scaleAt(text: string, from: number, words: LanguageWords): { value: num
   const scale = scaleOf(words)
   scale.lastIndex = from
   const found = scale.exec(text)
-  return found ? { value: scalesOf(words)[found[1]!]!, end: scale.lastIndex } : undefined
+  if (!found) return undefined
+  const [, name, eastern] = found
+  return { value: EASTERN.get(eastern ?? '') ?? scalesOf(words)[name!]!, end: scale.lastIndex }
 }
 
 function withFraction(text: string, found: FoundReading<number>[]): FoundReading<number>[] {

@@ -4,7 +4,7 @@ import type { Slices } from '../turns.js'
 import { amountsIn, BETWEEN_AMOUNTS } from './amounts.js'
 import { datesIn } from './date.js'
 import { languageOf } from './language.js'
-import { IS_MONEY, MONEY_NEXT, quantities } from './quantities.js'
+import { CLOSED, IS_MONEY, MONEY_NEXT, OPENED, quantities } from './quantities.js'
 import type { ReaderContext } from './reading.js'
 import { plainPlaces, wholeWords } from './text.js'
 import { timesIn, zoneBehind } from './time.js'
@@ -67,9 +67,9 @@ function* inLanguages(
       yield
     }
     // What languages have in common is dropped as it comes: at the end a long text would hold up others.
-    found.push(...widest(here))
+    found.push(...widest(text, here))
   }
-  return widest(found)
+  return widest(text, found)
 }
 
 /** What may be quoted: `120g` of 120, and no point behind it. */
@@ -127,9 +127,11 @@ function signed(text: string, { start, end, part }: Place): Place {
 /** Accounts write what is owed in brackets, others what they say by the way: such an amount may be either. */
 function owed(text: string, numbers: ReadablePlace[]): ReadablePlace[] {
   return numbers.flatMap((one) => {
-    const inBrackets = text[one.start - 1] === '(' && text[one.end] === ')'
-    if (!inBrackets || !/[.,]\d/.test(text.slice(one.start, one.end))) return [one]
-    return [{ start: one.start - 1, end: one.end + 1 }, one]
+    const before = OPENED.exec(text.slice(Math.max(0, one.start - 5), one.start))?.[0]
+    const behind = CLOSED.exec(text.slice(one.end, one.end + 5))?.[0]
+    if (before === undefined || behind === undefined) return [one]
+    if (before + behind === '()' && !/[.,]\d/.test(text.slice(one.start, one.end))) return [one]
+    return [{ start: one.start - before.length, end: one.end + behind.length }, one]
   })
 }
 
@@ -152,11 +154,11 @@ function joined(text: string, places: Place[]): ReadablePlace[] {
 }
 
 /** Without those that lie within others, but for numbers in brackets. */
-function widest(all: ReadablePlace[]): ReadablePlace[] {
+function widest(text: string, all: ReadablePlace[]): ReadablePlace[] {
   const kept: ReadablePlace[] = []
   for (const one of all.sort((a, b) => a.start - b.start || b.end - a.end)) {
     const last = kept.at(-1)
-    const bracketed = last && one.start === last.start + 1 && one.end === last.end - 1
+    const bracketed = last && text[last.start] === '(' && text[last.end - 1] === ')' && one.end < last.end
     if (!last || one.end > last.end || bracketed) kept.push(one)
   }
   return kept

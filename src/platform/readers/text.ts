@@ -10,24 +10,44 @@ export function plain(text: string): string {
       // Raised digits are no part of the number before them.
       .replace(/[⁺⁻]/g, '^')
       .replace(/[²³¹⁰⁴-⁹]+/g, '^$&')
+      // A number in a ring is none of the digits beside it.
+      .replace(RINGED, '|$&|')
       .normalize('NFKD')
       .replace(/\p{M}+/gu, '')
+      .replace(BIDI, '')
+      .replace(/(?![0-9])\p{Nd}/gu, digit)
       .toLowerCase()
       .replaceAll('ß', 'ss')
       .replace(/[’‘ʼ`´]/g, "'")
       .replace(/[−‐‑‒–—]/g, '-')
+      .replaceAll('٪', '%')
+      // In Arabic it parts thousands, and nothing else.
+      .replaceAll('٬', "'")
       // It says where a word may be parted.
       .replaceAll('\u00ad', '')
       .replace(PARTED, '|')
-      .replace(/[\s\u200B-\u200F\u202A-\u202E\u2060\uFEFF]+/g, ' ')
+      .replace(/[\s\u200B-\u200D\u2060\uFEFF]+/g, ' ')
       .replace(MIXED, mixed)
       .replace(/^ | ?[.,;!?]* ?$/g, '')
   )
 }
 
 /** Between two lines or cells of numbers; one blank may part the thousands of one. */
-const PARTED = /(?<=\p{Nd})(?:\s{2,}|[\t-\r\u2028\u2029])(?=\p{Nd}{3}(?!\p{Nd}))/gu
+const PARTED =
+  /(?<=\p{Nd}[\u061C\u200E\u200F]*)(?:(?:\s[\u061C\u200E\u200F]*){2,}|[\t-\r\u2028\u2029][\u061C\u200E\u200F]*)(?=\p{Nd}{3}(?!\p{Nd}))/gu
 const parted = new RegExp(PARTED, 'uy')
+
+const RINGED = /[①-⒛⓪-⓿❶-➓㉈-㉏㉑-㉟㊱-㊿]/gu
+/** Which way is written, and nothing else. */
+const BIDI = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]+/g
+
+/** Of any script, as it is counted there: its ten digits stand in a row. */
+function digit(char: string): string {
+  const code = char.codePointAt(0)!
+  let zero = code
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
+  return String((code - zero) % 10)
+}
 
 /** `1 1/2`, which is no date and no ratio. */
 const MIXED = /(?<=(?<![\d.,/])\d{1,3} )(\d)\/([2-9])(?![\d/])/g
@@ -57,7 +77,7 @@ export function plainPlaces(text: string, from: number, to: number): { plain: st
   return { plain: made.replace(MIXED, mixed), places }
 }
 
-const BLANK = /^[\s\u200B-\u200F\u202A-\u202E\u2060\uFEFF]$/
+const BLANK = /^[\s\u200B-\u200D\u2060\uFEFF]$/
 
 /** As `plain` writes `½`. */
 export const FRACTION = /(?<!\d)(\d)⁄([1-9]0?)(?!\d)/g

@@ -1,6 +1,7 @@
 import { besides } from './beside.js'
 import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
-import { anyWord, blanked, ofWords, rightBefore, wholeWords } from './text.js'
+import { anyWord, blanked, ofWords, plain, rightBefore, wholeWords } from './text.js'
+import { HALVES_ELSEWHERE } from './words/elsewhere.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 /** The time of day that a text says, `HH:MM` or `HH:MM:SS`, and the text without it. */
@@ -24,6 +25,27 @@ export const timesIn = (
 const HALVES =
   '(?:afternoon|evening|tonight|night|nachmittags?|abends?|nachts?|mittags|apres-midi|soir|soiree|tarde|noche|sera|stasera|pomeriggio|notte|noite|tarde|middag|namiddag|avond|vanavond|vanmiddag)(?!\\p{L})'
 const HALF_DAY = new RegExp(`(?<!\\p{L})${HALVES}`, 'u')
+const [AM, PM, LATER] = [HALVES_ELSEWHERE.am, HALVES_ELSEWHERE.pm, HALVES_ELSEWHERE.later].map((names) =>
+  names.split(' ').map(plain),
+)
+const before = (names: readonly string[]) => new RegExp(String.raw`(?<!\p{L}(?<!\p{sc=Han}))${anyWord(names)} ?$`, 'u')
+const [AM_BEFORE, PM_BEFORE, LATER_BEFORE] = [before(['am', ...AM!]), before(['pm', ...PM!]), before(LATER!)]
+const LATER_BEHIND = new RegExp(String.raw`^ ?${anyWord(LATER!)}(?!\p{L})`, 'u')
+
+/** With a half of the day before it, or behind it in another language. */
+function halved({ value, guess }: ValueReading<string>, left: string, right: string): ValueReading<string> {
+  const likely = value ?? guess
+  if (likely === undefined) return { value: null }
+  const [h, m, s] = likely.split(':') as [string, string, string?]
+  if (PM_BEFORE.test(left)) return timeOf(h, m, s, 'pm')
+  // "am 12:20" is German.
+  if (AM_BEFORE.test(left) && h === '12') return unsure(`00${likely.slice(2)}`)
+  const isLater = (LATER_BEFORE.test(left) || LATER_BEHIND.test(right)) && Number(h) < 13
+  return isLater
+    ? unsure(h === '12' ? likely : timeOf(h, m, s, 'pm').value!)
+    : { value, ...(guess !== undefined && { guess }) }
+}
+
 const NEAR_BEFORE = new RegExp(String.raw`(?<!\p{L})${HALVES},?(?: \p{L}{1,3}){0,2} $`, 'u')
 const NEAR_BEHIND = new RegExp(String.raw`^,? (?:\p{L}{1,3} ){0,2}${HALVES}`, 'u')
 
@@ -49,10 +71,13 @@ function found(text: string, language: LanguageName, context: ReaderContext) {
       HALF_SPELLED.lastIndex = end - 1
       const spelled = HALF_SPELLED.test(text)
       const one = { reading: read(match), start: match.index, end: spelled ? HALF_SPELLED.lastIndex : end }
-      const isElse =
-        !/\p{L}/u.test(match[0]) && NO_CLOCK.test((context.beside?.before ?? '') + rightBefore(text, one.start))
-      const { value } = one.reading
-      const likely = isElse && value !== null ? { ...one, reading: unsure(value) } : one
+      const left = (context.beside?.before ?? '') + rightBefore(text, one.start)
+      const isSaid = /\p{L}/u.test(match[0])
+      const isElse = !isSaid && NO_CLOCK.test(left)
+      const reading = isSaid
+        ? one.reading
+        : halved(one.reading, left, text.slice(one.end) + (context.beside?.behind ?? ''))
+      const likely = { ...one, reading: isElse && reading.value !== null ? unsure(reading.value) : reading }
       times.push(besides('time', rest, likely, LANGUAGES[language], context))
       rest = blanked(rest, one.start, one.end)
     }
@@ -70,9 +95,15 @@ interface Pattern {
 
 const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
   const { am, pm, night, hour, names, spoken, counted, lasting } = words.clock
-  const half = String.raw`(?:\s?(${anyWord([...am, ...pm, ...night])}))`
+  const half = String.raw`(?:\s?(${anyWord([...am, ...pm, ...night, ...AM!, ...PM!])}))`
   const halfOf = (said: string | undefined): Half | undefined =>
-    said === undefined ? undefined : am.includes(said) ? 'am' : pm.includes(said) ? 'pm' : 'night'
+    said === undefined
+      ? undefined
+      : am.includes(said) || AM!.includes(said)
+        ? 'am'
+        : night.includes(said)
+          ? 'night'
+          : 'pm'
   const mark = anyWord(hour)
   const minutes = String.raw`([0-5]\d|\d(?! ?\p{L}))`
   // "half past 3 pm" is not 3 pm.

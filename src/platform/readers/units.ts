@@ -1,6 +1,6 @@
 /** Units that have a fixed relation, so that a number can be told in the one that is asked for. */
 import { unsure, type ValueReading } from './reading.js'
-import { plain } from './text.js'
+import { anyWord, plain } from './text.js'
 import { inAll, type TimeUnit } from './words/index.js'
 
 type Kind = readonly [kind: string, size: number, ...names: string[]]
@@ -10,11 +10,22 @@ const timeNames = (unit: TimeUnit) => inAll(({ units }) => units[unit]).filter((
 
 const KINDS: readonly Kind[] = [
   ['mass', 1e-9, 'mcg', 'ug', 'μg'],
-  ['mass', 1e-6, 'mg', 'milligram', 'milligrams'],
-  ['mass', 1e-3, 'g', 'gram', 'grams', 'gramm', ...'gramme grammes gramo gramos grammo grammi grama gramas'.split(' ')],
+  ['mass', 1e-6, 'мг', 'mg', 'milligram', 'milligrams'],
+  [
+    'mass',
+    1e-3,
+    'г',
+    '克',
+    'g',
+    'gram',
+    'grams',
+    'gramm',
+    ...'gramme grammes gramo gramos grammo grammi grama gramas'.split(' '),
+  ],
   [
     'mass',
     1,
+    ...'кг 公斤 千克'.split(' '),
     'kg',
     'kilo',
     'kilos',
@@ -27,10 +38,11 @@ const KINDS: readonly Kind[] = [
   ['mass', 0.45359237, 'lb', 'lbs', 'pound', 'pounds'],
   ['mass', 0.028349523125, 'oz', 'ounce', 'ounces'],
   ['length', 1e-6, 'um', 'μm'],
-  ['length', 1e-3, 'mm', 'millimeter', 'millimetre', 'millimeters', 'millimetres'],
+  ['length', 1e-3, 'мм', 'mm', 'millimeter', 'millimetre', 'millimeters', 'millimetres'],
   [
     'length',
     1e-2,
+    'см',
     'cm',
     'zentimeter',
     'centimeter',
@@ -41,10 +53,12 @@ const KINDS: readonly Kind[] = [
     'centimetri',
   ],
   ['length', 0.1, 'dm'],
-  ['length', 1, 'm', 'meter', 'metre', 'meters', 'metres', 'metro', 'metros', 'metri'],
+  ['length', 1, 'м', 'm', 'meter', 'metre', 'meters', 'metres', 'metro', 'metros', 'metri'],
   [
     'length',
     1e3,
+    'км',
+    '公里',
     'km',
     'kilometer',
     'kilometre',
@@ -56,10 +70,10 @@ const KINDS: readonly Kind[] = [
   ['length', 0.3048, 'ft', 'foot', 'feet'],
   ['length', 0.9144, 'yd', 'yard', 'yards'],
   ['length', 1609.344, 'mi', 'mile', 'miles'],
-  ['volume', 1e-3, 'ml', 'milliliter', 'millilitre'],
+  ['volume', 1e-3, 'мл', 'ml', 'milliliter', 'millilitre'],
   ['volume', 1e-2, 'cl'],
   ['volume', 0.1, 'dl'],
-  ['volume', 1, 'l', 'liter', 'litre', 'liters', 'litres', 'litro', 'litros', 'litri'],
+  ['volume', 1, 'л', 'l', 'liter', 'litre', 'liters', 'litres', 'litro', 'litros', 'litri'],
   ['time', 1, ...timeNames('seconds')],
   ['time', 60, ...timeNames('minutes')],
   ['time', 3600, 'h', 'hr', ...timeNames('hours')],
@@ -77,8 +91,8 @@ const KINDS: readonly Kind[] = [
   ['EUR', 1, 'eur', '€', 'euro', 'euros'],
   ['GBP', 1, 'gbp', '£'],
   ['CHF', 1, 'chf', 'franken', 'sfr'],
-  ['JPY', 1, 'jpy', '¥', 'yen'],
-  ['CNY', 1, 'cny', 'rmb', 'yuan', 'renminbi'],
+  ['JPY', 1, 'jpy', '¥', 'yen', '円'],
+  ['CNY', 1, 'cny', 'rmb', 'yuan', 'renminbi', '人民币'],
   ['CAD', 1, 'cad', 'c$', 'ca$'],
   ['AUD', 1, 'aud', 'a$', 'au$'],
   ['NZD', 1, 'nzd', 'nz$'],
@@ -87,9 +101,9 @@ const KINDS: readonly Kind[] = [
   ['MXN', 1, 'mxn', 'mx$'],
   ['BRL', 1, 'brl', 'r$', 'real', 'reais'],
   ['INR', 1, 'inr', '₹', 'rs', 'rupee', 'rupees'],
-  ['KRW', 1, 'krw', '₩'],
+  ['KRW', 1, 'krw', '₩', plain('원')],
   ['TRY', 1, '₺'],
-  ['RUB', 1, 'rub', '₽'],
+  ['RUB', 1, 'rub', '₽', ...'руб рубль рубля рублеи'.split(' ')],
   // Hundredths of any of these.
   [
     'cent',
@@ -118,6 +132,11 @@ const UNITS = new Map(
     ...MONEY_ALONE.map((name): Kind => [name.toUpperCase(), 1, name]),
   ].flatMap(([kind, size, ...names]) => names.map((name) => [name, { kind, size }] as const)),
 )
+/** Behind them words go on without a blank. */
+const SIGNS = new RegExp(
+  String.raw`^\s?(${anyWord([...UNITS.keys()].filter((name) => /\p{sc=Han}|\p{sc=Hang}/u.test(name)))})`,
+  'u',
+)
 /** More countries than one write it. */
 const SHARED: ReadonlySet<string> = new Set(['$', 'dollar', 'dollars', 'dolares', 'dollaro', 'dollari', 'dolar'])
 const DOLLARS: ReadonlySet<string> = new Set(['usd', 'aud', 'cad', 'nzd', 'sgd', 'hkd', 'mxn'])
@@ -136,6 +155,9 @@ export function inUnitOf(
   // "5 euros 50", "5 lbs 3 oz"
   if (reading.value !== null && (isSplit(behind) || isSplit(`${FIRST_PART.exec(before)?.[1]}00${behind}`)))
     return unsure(reading.value)
+  // A word or a sign that is not known here, as no Latin one is: of money or of measures it may be any.
+  if (name === undefined && to !== undefined && reading.value !== null && OTHER.test(behind))
+    return unsure(reading.value)
   if (name === undefined || target === undefined || name === target) return reading
   if (SHARED.has(name) && DOLLARS.has(target)) return reading
   if (to === undefined) return reading
@@ -147,6 +169,8 @@ export function inUnitOf(
   const there = Number(((likely * from.size) / to.size).toPrecision(12))
   return value === null ? unsure(there) : { value: there }
 }
+
+const OTHER = /^\s?(?:\p{Sc}|(?!\p{sc=Latn})\p{L})/u
 
 /** What is told in two numbers: behind the first of them. */
 const SPLIT = /^ ?(\p{L}+|\p{Sc})\.?,? ?(?:(?:and|und|et|y|e|en) )?(\d\d?)(?![.,]?\d| ?[\p{Sc}%])(?: ?(\p{L}+))?/u
@@ -164,6 +188,8 @@ function isSplit(text: string): boolean {
 const isMoneyKind = (kind: string) => kind !== kind.toLowerCase()
 
 function unitIn(before: string, behind: string): string | undefined {
+  const signs = SIGNS.exec(behind)?.[1]
+  if (signs !== undefined) return signs
   const behindIt =
     /^\s?(per (?:cent|mille)|pour cent|por ci?ento|us\$|km\/h|m\/s|° ?[cf](?!\p{L})|\p{L}+(?:\^?\d)?|[%‰¢\p{Sc}])/u
       .exec(behind.replace(/^ (?:degrees?|grad|degres|grados) (?=\p{L})/u, ' '))?.[1]
@@ -171,6 +197,6 @@ function unitIn(before: string, behind: string): string | undefined {
       .replace('^', '')
   if (behindIt !== undefined && (UNITS.has(behindIt) || /\d$/.test(behindIt))) return behindIt
   // "in 5" are no inches.
-  const beforeIt = /(\p{L}{2,}\$?|\p{L}\$|\p{Sc}|(?<!\p{L})r)[\s.]*$/u.exec(before)?.[1]
+  const beforeIt = /(\p{L}{2,}\$?|\p{L}\$|\p{Sc}|(?<!\p{L})r)[\s.+-]*$/u.exec(before)?.[1]
   return beforeIt !== undefined && isMoneyKind(UNITS.get(beforeIt)?.kind ?? '') ? beforeIt : undefined
 }

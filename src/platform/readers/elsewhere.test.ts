@@ -1,0 +1,268 @@
+/** Digits, numbers, dates and times of languages that have no words of their own here: right, or not sure. */
+import { describe, expect, it } from 'vitest'
+import { type ReadableKind, readValue, stretchesIn } from './index.js'
+
+const REFERENCE = '2026-11-24'
+
+const read = (type: 'number' | 'date' | 'time', text: string, around = text) =>
+  readValue({ type } as { type: 'date' }, text, { around, reference: REFERENCE }).value
+
+/** Of each stretch, read as it stands in its text. */
+function readIn(type: ReadableKind, text: string) {
+  const search = stretchesIn(type, text, {})
+  let step = search.next()
+  while (!step.done) step = search.next()
+  return step.value.map(({ start, end }) => {
+    const beside = { before: text.slice(0, start), behind: text.slice(end) }
+    const context = { around: text, reference: REFERENCE, beside }
+    return [text.slice(start, end), readValue({ type } as { type: 'date' }, text.slice(start, end), context).value]
+  })
+}
+
+describe('numbers', () => {
+  it('in the digits of every script', () => {
+    for (let code = 0x80; code <= 0x10ffff; code++) {
+      const digit = String.fromCodePoint(code)
+      // Unicode counts each row from its zero on; what is equal to a plain digit has its value.
+      if (!/\p{Nd}/u.test(digit)) continue
+      const value = read('number', digit)
+      const before = String.fromCodePoint(code - 1)
+      if (/^\d$/.test(digit.normalize('NFKD'))) expect(value).toBe(Number(digit.normalize('NFKD')))
+      else if (!/\p{Nd}/u.test(before)) expect([digit, value]).toEqual([digit, 0])
+      else expect([digit, value]).toEqual([digit, ((read('number', before) as number) + 1) % 10])
+    }
+  })
+
+  it.each([
+    ['١٬٢٥٠٫٧٥', 1250.75],
+    ['١٫٢٥٠', 1.25],
+    ['١٬٢٥٠', 1250],
+    ['١٬٢٥', null],
+    ['١،٢٥٠', null],
+    ['۱۲٫۵٪', 12.5],
+    ['\u200e−۳', -3],
+    ['१२,३४,५६७', 1234567],
+    ['１，２５０円', 1250],
+    ['総額1,250円', 1250],
+    ['1億2000万円', 120_000_000],
+    ['12,345千円', 12_345_000],
+    ['3万5千円', 35_000],
+    ['3万500円', 30_500],
+    ['3万5', null],
+    ['1億2000', null],
+    ['1.5亿元', 150_000_000],
+    ['10兆円', 1e13],
+    ['10兆赫', null],
+    ['5千克', 5],
+    ['5千', 5000],
+    ['三万5千', null],
+    ['3만 5천 원', 35_000],
+    ['1억 2,000만 원', 120_000_000],
+    ['5조각', null],
+    ['5만들', null],
+    ['30여 명', null],
+    ['12個', 12],
+    ['12个', 12],
+    ['3時間半', null],
+    ['3分の1', null],
+    ['数10人', null],
+    ['10数人', null],
+    ['△3,500', null],
+    ['①250個', null],
+    ['三千五百円', 3500],
+    ['二十四個', 24],
+    ['三人', 3],
+    ['人民币叁仟伍佰元整', 3500],
+    ['三千零五元', 3005],
+    ['三千五円', null],
+    ['三四人', null],
+    ['第三回', null],
+    ['数千円', null],
+    ['六本木', null],
+    ['千葉', null],
+    ['5 тыс. руб.', 5000],
+    ['5 млн', 5_000_000],
+    ['2 مليون', 2_000_000],
+    ['3 लाख', 300_000],
+    ['5 ล้าน', 5_000_000],
+    ['5 ล้านบาท', null],
+    ['5 พนักงาน', null],
+    ['12 bin', 12_000],
+    ['1,25 tusen', 1250],
+    ['气温-3度', null],
+    ['EUR-3.00', -3],
+    ['-₹3', -3],
+    ['"-3"', -3],
+    ['{"t":-3}', -3],
+    ['5"-7"', null],
+    ['(3,00 €)', -3],
+    ['-%3', -3],
+  ])('%s is %s', (text, value) => expect(read('number', text)).toBe(value))
+
+  it('a mark of Arabic is no other one, whatever the language around it', () => {
+    const german = 'Der Preis ist nicht auf der Rechnung und das ist'
+    expect(read('number', '١٫٢٥٠', german)).toBe(1.25)
+    expect(read('number', '١٬٢٥٠', german)).toBe(1250)
+  })
+
+  it.each([
+    [
+      '総額1,250円(税込)を12個',
+      [
+        ['1,250', 1250],
+        ['12', 12],
+      ],
+    ],
+    ['費用は1億2000万円です', [['1億2000万', 120_000_000]]],
+    [
+      '参加者は三人、会費は三千五百円',
+      [
+        ['三', 3],
+        ['三千五百', 3500],
+      ],
+    ],
+    ['الإجمالي ١٬٢٥٠٫٧٥ ريال', [['١٬٢٥٠٫٧٥', 1250.75]]],
+    [
+      'Saldo «-3», (€3.00)',
+      [
+        ['-3', -3],
+        ['(€3.00)', -3],
+        ['3.00', 3],
+      ],
+    ],
+    [
+      '١٢\u200f\n\u200f٣٤٥',
+      [
+        ['١٢', 12],
+        ['٣٤٥', 345],
+      ],
+    ],
+    ['a 𝟙𝟚 b', [['𝟙𝟚', 12]]],
+  ])('stand in %s', (text, found) => expect(readIn('number', text)).toEqual(found))
+})
+
+describe('dates', () => {
+  it.each([
+    ['令和6年3月5日', '2024-03-05'],
+    ['令和元年5月1日', '2019-05-01'],
+    ['民國113年3月5日', '2024-03-05'],
+    ['二〇二四年三月十五日', '2024-03-15'],
+    ['２０２４年３月５日', '2024-03-05'],
+    ['2024年3月5日(火)', '2024-03-05'],
+    ['2024年3月5日(月)', null],
+    ['2024年2月30日', null],
+    ['2024년 3월 5일', '2024-03-05'],
+    ['2024. 3. 5.', '2024-03-05'],
+    ['3月5日', '2027-03-05'],
+    ['去年12月5日', null],
+    ['公元前221年3月5日', null],
+    ['農曆2024年3月5日', null],
+    ['3月3日〜5日', null],
+    ['24/03/05に', null],
+    ['25/3/2567 ครับ', '2024-03-25'],
+    ['25/3/67 ครับ', null],
+    ['๕ มีนาคม ๒๕๖๗', '2024-03-05'],
+    ['5 มีนาคม พ.ศ. 2567', '2024-03-05'],
+    ['٥ مارس ٢٠٢٤', '2024-03-05'],
+    ['٢٥\u200f/٣\u200f/٢٠٢٤', '2024-03-25'],
+    ['۱۴۰۳/۰۳/۲۵', null],
+    ['२०८१-०३-२५', null],
+    ['5 марта 2024', '2024-03-05'],
+    ['с 3 по 5 марта 2024', null],
+    ['5 марта', null],
+    ['5 במרץ 2024', '2024-03-05'],
+    ['5 मार्च 2024', '2024-03-05'],
+    ['२ जाने, २०२४', null],
+    ['2024. február 29.', null],
+    ['R6/2/29', null],
+  ])('%s is %s', (text, value) => expect(read('date', text)).toBe(value))
+
+  it.each([
+    ['去年12月5日に届きました', [['12月5日', null]]],
+    ['農曆2024年3月5日', [['2024年3月5日', null]]],
+    ['会議は2024年3月5日(火)です', [['2024年3月5日', '2024-03-05']]],
+  ])('stand in %s', (text, found) => expect(readIn('date', text)).toEqual(found))
+})
+
+it.each([
+  ['午後 3:30', '15:30'],
+  ['오후 3:30', '15:30'],
+  ['PM 3:45', '15:45'],
+  ['3:30 م', '15:30'],
+  ['١٢:٢٠ ص', '00:20'],
+  ['3:30 μ.μ.', '15:30'],
+  ['晚上 8:00', null],
+  ['오전 12:20', null],
+  ['3:30 chiều', null],
+])('%s is %s', (text, value) => expect(read('time', text)).toBe(value))
+
+it('a unit of other letters is not the one that is asked for', () => {
+  const inUnit = (text: string, unit: string) => readValue({ type: 'number', unit }, text, { around: text })
+  for (const [text, unit, value] of [
+    ['5 кг', 'g', 5000],
+    ['5公斤', 'g', 5000],
+    ['5 斤', 'kg', null],
+    ['3,500円', 'JPY', 3500],
+    ['3,500円', 'USD', null],
+    ['3,500원', 'KRW', 3500],
+    ['5 тыс. руб.', 'RUB', 5000],
+    ['5 тыс. руб.', 'EUR', null],
+    ['500 ฿', 'USD', null],
+    ['-$5', 'EUR', null],
+    ['EUR-5', 'USD', null],
+  ] as const)
+    expect([text, unit, inUnit(text, unit).value]).toEqual([text, unit, value])
+})
+
+describe('what the runtime itself writes anywhere is read back, or not sure', () => {
+  const locales =
+    'en-IN de-CH fr-CH sv-SE fi-FI is-IS et-EE lv-LV lt-LT pl-PL cs-CZ hu-HU ro-RO bg-BG uk-UA ru-RU sr-RS hr-HR el-GR tr-TR ka-GE hy-AM kk-KZ he-IL ar-EG ar-SA ar-MA ar-DZ ar-LB fa-IR ur-PK ckb-IQ hi-IN hi-IN-u-nu-deva mr-IN ne-NP bn-BD ta-IN te-IN my-MM km-KH lo-LA th-TH th-TH-u-nu-thai vi-VN id-ID ja-JP ja-JP-u-nu-fullwide ja-JP-u-ca-japanese ko-KR zh-CN zh-TW zh-TW-u-ca-roc zh-HK am-ET'.split(
+      ' ',
+    )
+  it.each(locales)('%s', (name) => {
+    const region = name.replace(/-u-.*/, '')
+    const own = new Intl.DisplayNames([name], { type: 'language' }).of(region)
+    for (const locale of [undefined, region]) {
+      const context = (around: string) => ({
+        around: `${own}: ${around}`,
+        reference: REFERENCE,
+        ...(locale && { locale }),
+      })
+      const check = (
+        wanted: { type: 'number'; unit?: string } | { type: 'date' | 'time' },
+        text: string,
+        value: unknown,
+      ) => {
+        const reading = readValue(wanted, text, context(text)).value
+        if (reading !== null) expect([name, text, reading]).toEqual([name, text, value])
+      }
+      for (const value of [0, 5, 12, 345, 1250, 12345, 1234567, 1.5, 12.25, 1250.5, 0.25, -3, -1250.75]) {
+        const style = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat(name, options).format(value)
+        check({ type: 'number' }, style({ maximumFractionDigits: 3 }), value)
+        check({ type: 'number' }, style({ style: 'percent', maximumFractionDigits: 1 }), Math.round(value * 1000) / 10)
+        for (const currencySign of ['standard', 'accounting'] as const) {
+          const money = { style: 'currency', currency: 'EUR', currencySign } as const
+          check({ type: 'number', unit: 'EUR' }, style(money), value)
+          check({ type: 'number', unit: 'USD' }, style(money), undefined)
+        }
+      }
+      for (const value of [1000, 5000, 2e6, 3e9]) {
+        const text = new Intl.NumberFormat(name, { notation: 'compact', compactDisplay: 'long' }).format(value)
+        // Nepal's data say ten times as much, and Kurdish letters of ours.
+        if (!/^(?:ne|ckb)/.test(name)) check({ type: 'number' }, text, value)
+      }
+      for (const day of ['2024-02-29', '2024-03-05', '2025-10-09', '2026-12-25', '2024-06-30', '2024-01-02']) {
+        for (const dateStyle of ['full', 'long', 'medium', 'short'] as const)
+          check(
+            { type: 'date' },
+            new Intl.DateTimeFormat(name, { dateStyle, timeZone: 'UTC' }).format(new Date(day)),
+            day,
+          )
+      }
+      for (const time of ['00:20', '03:05', '12:15', '15:45', '23:59']) {
+        const format = new Intl.DateTimeFormat(name, { timeStyle: 'short', timeZone: 'UTC' })
+        check({ type: 'time' }, format.format(new Date(`2024-03-05T${time}Z`)), time)
+      }
+    }
+  })
+})
