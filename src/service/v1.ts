@@ -258,6 +258,10 @@ export function createV1(options: V1Options): V1 {
     origins: { cors: originList(options.cors ?? []), hosts: hostList(options.hosts) },
   }
   void openLedger(service)
+  // Whoever asks is told of it; before that it would end the process.
+  Promise.resolve(engine.ready).catch((error: unknown) =>
+    log({ type: 'fault', message: 'The engine is not ready.', error }),
+  )
   let closing: Promise<void> | undefined
   const close = async () => {
     loader.close()

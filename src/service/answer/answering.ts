@@ -114,8 +114,10 @@ async function responseTo(
       }
       const { spec } = request
       const head = headOf(service, spec.model, id)
+      // First: nobody would hear of what was begun if they cannot be made.
+      const headers = headersFor({ request, constraint })
       const call = callOf(spec, model, { id, caller, signal: run.signal }, constraint, service.describeSchema)
-      return { head, first: begun(run, call, spec, constraint), headers: headersFor({ request, constraint }) }
+      return { head, first: begun(run, call, spec, constraint), headers }
     }
     if (!reply.stream) {
       const { head, first, headers } = await calling()

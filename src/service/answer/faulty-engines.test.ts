@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Engine, Part } from '../../contract/engine.js'
+import { breathe } from '../../platform/turns.js'
 import type { UsageEvent } from '../../usage/ledger.js'
 import { messages } from '../endpoints/messages/index.js'
 import { ollama } from '../endpoints/ollama/index.js'
@@ -229,6 +230,26 @@ describe('an engine that writes its calls side by side', () => {
       for (const own of ids) expect(own).toMatch(/^(x|call_\w+)$/)
     }
   })
+})
+
+test.each<[string, () => Anything, number]>([
+  ['has not found its models', () => ({ ready: Promise.reject(new Error('none')) }), 500],
+  ['compiles nothing that can be used', () => ({ constrain: async () => ({}) }), 500],
+  ['refuses to say what a model can', () => ({ learn: () => Promise.reject(null) }), 500],
+  ['cannot load a model', () => ({ load: () => Promise.reject(undefined) }), 500],
+  [
+    'says nothing of how far a load is',
+    () => ({ load: async (_: string, onProgress: (far: unknown) => void) => onProgress(undefined) }),
+    200,
+  ],
+])('an engine that %s answers each who asks, and ends no process', async (_, more, status) => {
+  const { ask } = service(() => each([text('Hi'), finish(), usage()]), more() as Partial<Engine>)
+  // As long as a rejection is given until it counts as unhandled.
+  await breathe()
+  for (const [path, body] of Object.entries(CHATS)) {
+    expect((await ask(path, posting({ ...body, stream: false }))).status).toBe(status)
+  }
+  await breathe()
 })
 
 describe('an engine whose one result is none', () => {
