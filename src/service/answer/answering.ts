@@ -102,7 +102,7 @@ async function responseTo(
     const calling = async (): Promise<Called> => {
       await entering
       let { request, constraint } = ahead ?? (await prepare())
-      const loading = service.loader.ready(model.id, run.signal)
+      const loading = service.loader.ready(model.id, run.signal, run.arrived)
       if (loading) {
         run.stepAside()
         await loading

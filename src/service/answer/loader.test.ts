@@ -25,16 +25,16 @@ describe('a load', () => {
     const { begun, loader } = loads()
     const loading = { status: 503, code: 'model_loading', param: 'model', retryAfter: 5 }
     const message = `The model '${MODEL}' is being loaded.`
-    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...loading, message })
+    await expect(loader.ready(MODEL, never(), performance.now())).rejects.toMatchObject({ ...loading, message })
     begun[0]!.report({ phase: 'download', bytesLoaded: 0, bytesTotal: 0 })
-    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...loading, message })
+    await expect(loader.ready(MODEL, never(), performance.now())).rejects.toMatchObject({ ...loading, message })
     begun[0]!.report({ phase: 'download', bytesLoaded: 1, bytesTotal: 3, secondsLeft: 100 })
     const far = { message: `The model '${MODEL}' is being loaded (download, 33 %).`, retryAfter: 60 }
-    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...loading, ...far })
+    await expect(loader.ready(MODEL, never(), performance.now())).rejects.toMatchObject({ ...loading, ...far })
     // All of its weights are there.
     begun[0]!.report({ phase: 'compile', bytesLoaded: 3, bytesTotal: 3, filesLoaded: 1, filesTotal: 4 })
     const compiled = { message: `The model '${MODEL}' is being loaded (compile, 25 %).` }
-    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...loading, ...compiled })
+    await expect(loader.ready(MODEL, never(), performance.now())).rejects.toMatchObject({ ...loading, ...compiled })
   })
 
   it('that is over after its model was unloaded is not taken for the next one', async () => {
@@ -49,11 +49,11 @@ describe('a load', () => {
     // This one does not look at its signal.
     begun[0]!.done()
     await first
-    expect(loader.ready(MODEL, never())).toBeDefined()
+    expect(loader.ready(MODEL, never(), performance.now())).toBeDefined()
     expect(begun).toHaveLength(2)
     begun[1]!.done()
     await second
-    expect(loader.ready(MODEL, never())).toBeUndefined()
+    expect(loader.ready(MODEL, never(), performance.now())).toBeUndefined()
   })
 
   it('is left when the service closes', () => {

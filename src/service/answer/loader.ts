@@ -31,6 +31,8 @@ export class Loader {
   readonly #ready = new Set<string>()
   readonly #loads = new Map<string, Load>()
   readonly #watchers: Listeners = new Set()
+  /** When models were deleted. */
+  readonly #deleted = new Map<string, number>()
 
   /** `threw` hears of listeners that throw: a page that cannot draw its bar is no reason to load nothing. */
   constructor(engine: Engine, waitMs: number | undefined, threw: (error: unknown) => void) {
@@ -39,8 +41,12 @@ export class Loader {
     this.#threw = threw
   }
 
-  /** Undefined when the model is ready; else settles once it is, or rejects with 503 when that takes too long. */
-  ready(model: string, signal: AbortSignal): Promise<void> | undefined {
+  /**
+   * Undefined when the model is ready; else settles once it is, or rejects with 503 when that takes too long. Who has
+   * `arrived` before the model was deleted does not have it downloaded once more.
+   */
+  ready(model: string, signal: AbortSignal, arrived: number): Promise<void> | undefined {
+    if (arrived < (this.#deleted.get(model) ?? 0)) throw modelDeleted(model)
     if (!this.#engine.load || this.#ready.has(model)) return undefined
     const load = this.#start(model)
     return waitFor(load.done, signal, this.#waitMs, () => stillLoading(model, load.progress))
@@ -75,6 +81,7 @@ export class Loader {
     if (!this.#engine.remove) {
       throw new V1Error(409, `The model '${model}' cannot be removed.`, { param: 'model', code: 'not_downloaded' })
     }
+    this.#deleted.set(model, performance.now())
     this.#giveUp(model, modelDeleted(model))
     await this.#engine.remove(model)
   }

@@ -31,7 +31,7 @@ export async function once(
     check?.(await knownModel(service.engine, model, run.signal))
     if (!free) run.model = model
     await run.enter(weight)
-    const loading = service.loader.ready(model, run.signal)
+    const loading = service.loader.ready(model, run.signal, run.arrived)
     if (loading) {
       run.stepAside()
       await loading

@@ -22,6 +22,7 @@ const ends = new Entrance()
  */
 export class Run {
   readonly signal: AbortSignal
+  readonly arrived = performance.now()
   /** Set once the model is known: only requests for a model that exists are counted. */
   model: string | undefined
   answer: Answer | undefined
@@ -41,7 +42,6 @@ export class Run {
   #asked = 0
   #ended = false
   #begun = false
-  readonly #arrived = performance.now()
   #left = false
 
   /** `client` is aborted when nobody wants the answer any more. */
@@ -156,7 +156,7 @@ export class Run {
       if (!this.#begun) {
         this.#begun = true
         this.#room?.done()
-        this.#service.metrics?.began((performance.now() - this.#arrived) / 1000)
+        this.#service.metrics?.began((performance.now() - this.arrived) / 1000)
       }
       answer.take(part)
       if (part.type === 'finish') return this.#check(answer.choices[part.choice]!)

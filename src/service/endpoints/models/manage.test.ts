@@ -2,7 +2,19 @@ import { describe, expect, it } from 'vitest'
 import type { Engine, LoadProgress } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import type { LogEvent } from '../../door/log.js'
-import { errorOf, eventsOf, jsonOf, MODEL, pause, serviceOf, until, valid } from '../../v1.test-helper.js'
+import {
+  errorOf,
+  eventsOf,
+  finish,
+  jsonOf,
+  MODEL,
+  pause,
+  posting,
+  serviceOf,
+  text,
+  until,
+  valid,
+} from '../../v1.test-helper.js'
 
 const progress = (bytesLoaded: number): LoadProgress => ({
   model: MODEL,
@@ -222,6 +234,38 @@ describe('removing a model over HTTP', () => {
     expect(errorOf(answer)).toMatchObject({ status: 503, code: 'model_deleted' })
     expect(answer.headers.get('x-should-retry')).toBe('false')
     expect([seen.loads, seen.stopped.length]).toEqual([1, 1])
+  })
+
+  it('lets nobody in who stood in line for it', async () => {
+    let begun = 0
+    let letGo = () => {}
+    const held = new Promise<void>((resolve) => (letGo = resolve))
+    const engine: Engine = {
+      models: [{ id: MODEL, ownedBy: 'me', capabilities: { embeddings: true } }],
+      async *generate() {
+        begun++
+        await held
+        yield text('Hi')
+        yield finish()
+      },
+      async embed() {
+        begun++
+        return { vectors: [new Float32Array([1])], promptTokens: 1 }
+      },
+      async remove() {},
+    }
+    const { ask, chat } = serviceOf(engine, { ...admin, maxInFlight: 1, maxQueue: 5 })
+    const first = chat()
+    await until(() => begun === 1)
+    const waiting = [chat(), chat({ stream: true }), ask('/embeddings', posting({ input: 'x' }))]
+    await pause(5)
+    expect((await ask(`/models/${MODEL}`, { method: 'DELETE' })).status).toBe(200)
+    letGo()
+    await first
+    for (const answer of await Promise.all(waiting)) expect(errorOf(answer).code).toBe('model_deleted')
+    expect(begun).toBe(1)
+    // Who comes later has it loaded anew.
+    expect((await chat()).status).toBe(200)
   })
 
   it('is refused where nothing was downloaded', async () => {
