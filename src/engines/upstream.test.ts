@@ -255,6 +255,15 @@ describe('upstream', () => {
       ],
       [['a', 'f', '{}']],
     ],
+    [
+      'with their name after their id',
+      [
+        { index: 0, id: 'a', function: { arguments: '' } },
+        { index: 0, function: { name: 'f', arguments: '{' } },
+        { index: 0, function: { arguments: '}' } },
+      ],
+      [['a', 'f', '{}']],
+    ],
   ])('tells tool calls apart that come %s', async (_, pieces, expected) => {
     const chunks = pieces.map((piece) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] }))
     const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }
@@ -279,6 +288,19 @@ describe('upstream', () => {
       }
     }
     expect(streamed).toEqual(expected.map(([id, ...rest]) => [id ?? expect.stringMatching(/./), ...rest]))
+  })
+
+  it('gives an error for a tool call that is never named', async () => {
+    const piece = { index: 0, id: 'a', function: { arguments: '{}' } }
+    const choices = [{ index: 0, delta: { tool_calls: [piece] }, finish_reason: 'tool_calls' }]
+    const baseURL = await listen((_, outgoing) => {
+      outgoing
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(`data: ${JSON.stringify({ choices })}\n\ndata: [DONE]\n\n`)
+    })
+    const service = serviceOf(upstream({ baseURL, models: ['test/hello'] }))
+    const answer = await service.chat({ tools: [{ type: 'function', function: { name: 'f' } }] })
+    expect(errorOf(answer)).toMatchObject({ code: 'upstream_error', message: expect.stringMatching(/without a name/) })
   })
 
   it('passes on completions with their log probabilities, and with those of the prompt if the server is said to send them', async () => {

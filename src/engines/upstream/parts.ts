@@ -1,7 +1,7 @@
 import { type Part, type PromptLogprob, type TokenLogprob, type Usage, V1Error } from '../../contract/index.js'
 import { checkEvidence, evidenceParts, type SentEvidence } from './evidence.js'
 import { messageIn } from './refusal.js'
-import { countOf, parsed } from './sent.js'
+import { brokenService, countOf, parsed } from './sent.js'
 
 /** What we read of a chunk. It comes from another service: anything may be missing. */
 interface Chunk {
@@ -139,12 +139,25 @@ export class PartReader {
 
 /** The tool calls of one choice, counted by us: some servers send calls whole without an index, or all of them with 0. */
 class Calls {
-  readonly #begun: { readonly index: number | undefined; readonly id: string | undefined }[] = []
+  readonly #begun: { readonly index?: number | undefined; id?: string | undefined; isNamed: boolean; held: string }[] =
+    []
 
-  placeOf(piece: CallPiece): number {
+  /** What is told of it; nothing of a call whose name is yet to come. */
+  told(piece: CallPiece): Omit<Part & { type: 'tool-call-delta' }, 'type' | 'choice'> | undefined {
     const [index, id, name] = [piece.index ?? undefined, piece.id || undefined, piece.function?.name || undefined]
-    const place = this.#known(index, id, name)
-    return place === -1 ? this.#begun.push({ index, id }) - 1 : place
+    const known = this.#known(index, id, name)
+    const place = known === -1 ? this.#begun.push({ index, id, isNamed: false, held: '' }) - 1 : known
+    const call = this.#begun[place]!
+    const text = piece.function?.arguments ?? ''
+    if (call.isNamed) return { index: place, id, name, arguments: text }
+    call.held += text
+    call.id ??= id
+    call.isNamed = name !== undefined
+    return call.isNamed ? { index: place, id: call.id, name, arguments: call.held } : undefined
+  }
+
+  end(): void {
+    if (!this.#begun.every(({ isNamed }) => isNamed)) throw brokenService('sent a tool call without a name')
   }
 
   #known(index: number | undefined, id: string | undefined, name: string | undefined): number {
@@ -168,13 +181,12 @@ function* readChoice(
   if (typeof thought === 'string' && thought !== '') yield { type: 'reasoning-delta', choice, text: thought }
   if (text !== '' || known?.length) yield { type: 'text-delta', choice, text, logprobs: known }
   for (const piece of delta?.tool_calls ?? []) {
-    const { id, function: called } = piece
-    const index = calls.placeOf(piece)
-    const head = { id: id || undefined, name: called?.name || undefined }
-    yield { type: 'tool-call-delta', choice, index, ...head, arguments: called?.arguments ?? '' }
+    const told = calls.told(piece)
+    if (told) yield { type: 'tool-call-delta', choice, ...told }
   }
   for (const one of evidenceParts(evidence ?? {})) yield { type: 'evidence', choice, evidence: one }
   if (!reason) return
+  calls.end()
   yield {
     type: 'finish',
     choice,
