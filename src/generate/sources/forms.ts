@@ -20,16 +20,21 @@ export function formsOfNumber(value: number): RegExp | undefined {
   const sign = value < 0 ? '[-\\u2212]' : '(?<![-\\u2212])'
   const [whole = '', decimals = ''] = plain.split('.')
   if (whole.length > MOST_DIGITS || plain.includes('e')) return new RegExp(alone(literally(value.toString())), 'gu')
-  const grouped = thousands(whole)
-  const written = ['', ',', '.', "['\\u2019]", '[ \\u00a0\\u2009\\u202f]'].flatMap((mark) => {
+  const written = ['', ',', '\\.', "['\\u2019٬]", '[ \\u00a0\\u2009\\u202f]'].flatMap((mark) => {
+    const grouped = thousands(whole)
     if (mark !== '' && grouped.length === 1) return []
     // The mark before the decimals is not the one between thousands.
-    const before = mark === ',' ? '\\.' : mark === '.' ? ',' : '[.,]'
+    const before = mark === ',' ? '[.٫]' : mark === '\\.' ? '[,٫]' : '[.,٫]'
     // Three digits behind one mark may be thousands: only where thousands are marked is it known that they are not.
     const zeros =
-      decimals === '' && mark === '' ? `(?:${before}(?:0|00|0{4,}))?` : decimals === '' ? `(?:${before}0+)?` : ''
-    const behind = decimals === '' ? zeros : `${before}${decimals}0*`
-    return [`${grouped.join(mark)}${behind}`]
+      decimals === '' && mark === ''
+        ? `(?:${before}(?:${ZERO}|${ZERO}{2}|${ZERO}{4,}))?`
+        : decimals === ''
+          ? `(?:${before}${ZERO}+)?`
+          : ''
+    const behind = decimals === '' ? zeros : `${before}${spelled(decimals)}${ZERO}*`
+    const parts = [grouped, ...(mark === ',' && whole.length > 5 ? [ofIndia(whole)] : [])]
+    return parts.map((groups) => `${groups.map(spelled).join(mark)}${behind}`)
   })
   return new RegExp(alone(`${sign}(?:${written.join('|')})`), 'gu')
 }
@@ -40,9 +45,28 @@ const thousands = (digits: string): string[] => {
   return first === 0 ? rest : [digits.slice(0, first), ...rest]
 }
 
+/** `12,34,567` */
+const ofIndia = (digits: string): string[] => digits.replace(/\d(?=(?:\d\d)+\d$)/g, '$&,').split(',')
+
+/** Of scripts in use; behind each of them the other nine stand in a row. */
+const ZEROS = [...'0٠۰०০੦૦୦௦౦೦൦๐໐༠၀០０']
+const spelled = (digits: string): string =>
+  digits.replace(
+    /\d/g,
+    (digit) => `[${ZEROS.map((zero) => String.fromCodePoint(zero.codePointAt(0)! + Number(digit))).join('')}]`,
+  )
+const ZERO = spelled('0')
+
 /** Neither beginning nor ending within a word. */
 export const inText = (pattern: string): string => `(?<![\\p{L}\\p{M}\\p{N}])(?:${pattern})(?![\\p{L}\\p{M}\\p{N}])`
 
+/** Letters that go on, and no others that stand alone; marks of numbers. */
+const LETTER = '(?![\\p{scx=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}])[\\p{L}\\p{M}]'
+const MARK = "[.,'\\u2019٫٬]"
+/** What no number stands behind, and none before: `3500` of `3500万` is another. */
+export const BEFORE_NUMBER = `(?:${LETTER}|\\p{N}${MARK}?)$`
+export const BEHIND_NUMBER = `^(?:\\p{M}|(?:${LETTER})*\\p{N}|${MARK}\\p{N}|\\s?[十百千万萬億亿兆천만억조])`
+
 /** Nor within a number. */
 const alone = (pattern: string): string =>
-  `(?<![\\p{L}\\p{M}\\p{N}])(?<!\\p{N}[.,'\\u2019])(?:${pattern})(?!\\p{M}|[\\p{L}\\p{M}]*\\p{N}|[.,'\\u2019]\\p{N})`
+  `(?<!${BEFORE_NUMBER.slice(0, -1)})(?:${pattern})(?!${BEHIND_NUMBER.slice(1)})`

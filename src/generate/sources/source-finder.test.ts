@@ -32,6 +32,12 @@ describe('what a text says of a value', () => {
     ['DR. JANE\n  DOE said', 'Dr. Jane Doe', 'DR. JANE\n  DOE'],
     ['שלום עולם', 'עולם', 'עולם'],
     ['so 🎉 it is', '🎉 it', '🎉 it'],
+    ['合計3500円12個', 3500, '3500'],
+    ['合計3500円12個', 12, '12'],
+    ['المجموع ١٬٢٥٠٫٧٥ ريال', 1250.75, '١٬٢٥٠٫٧٥'],
+    ['कुल १२,३४,५६७.५०', 1234567.5, '१२,३४,५६७.५०'],
+    ['合計３，５００円 ３５００円', 3500, '３５００'],
+    ['จำนวน๑๒ชิ้น', 12, '๑๒'],
   ])('%s: %s', (text, value, wanted) => expect(slice(text, value)).toBe(wanted))
 
   it.each([
@@ -46,6 +52,11 @@ describe('what a text says of a value', () => {
     ['4\u0301 and \u03014.0, 4.0\u0301', 4],
     ['12 March 2027, March 12th, 2025', '2026-03-12'],
     ['12 out of 20', '2026-10-12'],
+    ['予算3500万円', 3500],
+    ['1:250, 1/250, 1-250, 1;250', 1250],
+    ['3만 원', 3],
+    ['١٬٢٥٠', 250],
+    ['A12', 12],
   ])('%s says nothing of %s', (text, value) => expect(slice(text, value)).toBe(undefined))
 })
 

@@ -4,7 +4,7 @@
  */
 import type { Source } from '../../contract/index.js'
 import { isOfWord, mayBegin, mayEnd, nextBegin } from '../../platform/index.js'
-import { formsOfNumber, formsOfString } from './forms.js'
+import { BEFORE_NUMBER, BEHIND_NUMBER, formsOfNumber, formsOfString } from './forms.js'
 import { formsOfDate } from './forms-of-date.js'
 import type { Ground, Grounds } from './grounds.js'
 
@@ -91,14 +91,13 @@ type AreBorders = (text: string, start: number, end: number) => boolean
 const isWordBorder: AreBorders = (text, start, end) => mayBegin(text, start) && mayEnd(text, end)
 
 /** As `formsOfNumber` has it. */
-const BEFORE_NUMBER = /(?:[\p{L}\p{M}\p{N}\u2212-]|\p{N}[.,'\u2019])$/u
-const BEHIND_NUMBER = /^(?:\p{M}|[\p{L}\p{M}]*\p{N}|[.,'\u2019]\p{N})/u
+const BEFORE = new RegExp(`[\\u2212-]$|${BEFORE_NUMBER}`, 'u')
+const BEHIND = new RegExp(BEHIND_NUMBER, 'u')
 /** No unit is longer. */
 const LONGEST_UNIT = 60
 
 const isNumberBorder: AreBorders = (text, start, end) =>
-  !BEFORE_NUMBER.test(text.slice(Math.max(0, start - 4), start)) &&
-  !BEHIND_NUMBER.test(text.slice(end, end + LONGEST_UNIT))
+  !BEFORE.test(text.slice(Math.max(0, start - 4), start)) && !BEHIND.test(text.slice(end, end + LONGEST_UNIT))
 
 function exactly(
   wanted: string,

@@ -141,6 +141,15 @@ describe('numbers', () => {
   ])('stand in %s', (text, found) => expect(readIn('number', text)).toEqual(found))
 })
 
+it.each([
+  ['05.03', '', '.2024'],
+  ['250', '1,', ''],
+  ['12', '', ':30'],
+  ['٢٥٠', '١٬', ''],
+])('a part of a longer number, as %s, is no number', (text, before, behind) =>
+  expect(readValue({ type: 'number' }, text, { language: 'en', beside: { before, behind } }).value).toBeNull(),
+)
+
 describe('dates', () => {
   it.each([
     ['令和6年3月5日', '2024-03-05'],

@@ -135,7 +135,7 @@ const MONEY_BEHIND = new RegExp(String.raw`\s?(k|mm?|b)(?:(?= ?\p{Sc})|(?=${CODE
 export const IS_MONEY = new RegExp(String.raw`(?:\p{Sc}|(?<!\p{L})${CODE})\s?[-+]?$`, 'u')
 /** Right behind another letter it is a part of a name, but where no blanks part words: `A4`, `合計12`. */
 const STUCK = new RegExp(
-  String.raw`(?<!(?<!\p{L})(?:${CODE}|rs|kr|no|nr|n|x)|\d\p{L}{1,3})(?<=(?![\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}])\p{L})$|[数幾几△▲▼▽]$|分[之の]$`,
+  String.raw`(?<!(?<!\p{L})(?:${CODE}|rs|kr|no|nr|n|x)|\d\p{L}{1,3})(?<=(?![\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}])\p{L})$|[数幾几△▲▼▽]$|\d[.,':٫،]$|分[之の]$`,
   'u',
 )
 /** Behind a number: how large it is, or whether it is a part, is another question. `5-10k`, `3/4`, `10 grand`. */
@@ -189,6 +189,7 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
       (/^[2348]$/.test(digits!) && /(?<![\d/])[1-7]\/$/.test(left)) ||
       ((outer ?? inner) === undefined && MAYBE_SIGNED.test(left)) ||
       OPEN.test(text.slice(end) + behind) ||
+      (end === text.length && /^[.,':٫،]?\d/.test(behind)) ||
       OPEN_SCALE.test(text.slice(end)) ||
       TRILLION.test(text.slice(last) + behind)
     const likely = reading.value ?? reading.guess!
