@@ -26,22 +26,22 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 206_000,
-  './browser': 571_000,
+  '.': 216_000,
+  './browser': 581_000,
   // What points at values, and the readers of numbers and dates.
-  './core': 492_000,
-  './webgpu': 492_000,
+  './core': 499_500,
+  './webgpu': 499_500,
   './webllm': 234_000,
   './webllm/worker': 241_500,
   './llama-cpp': 257_000,
   './structured': 110_000,
-  './messages': 21_600,
-  './ollama': 26_700,
-  './service-worker': 11_000,
+  './messages': 23_000,
+  './ollama': 27_700,
+  './service-worker': 11_200,
   './express': 7_400,
   './fastify': 7_400,
-  './upstream': 10_600,
-  './react': 6_200,
+  './upstream': 10_900,
+  './react': 6_500,
   './prompt-api': 4_500,
   './vite': 3_000,
   './extract': 3_000,
@@ -182,7 +182,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   )
 
   it.each([
-    ["export { install } from './dist/service-worker.js'", 7800],
+    ["export { install } from './dist/service-worker.js'", 7900],
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_630_000)
+    expect(packed.size).toBeLessThan(1_650_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
