@@ -64,12 +64,6 @@ test.each([
     (n: string) => `${CHAT},"max_tokens":9,"tools":[{"name":"f","input_schema":${schema(`{"enum":[${n}]}`)}}]`,
   ],
   [
-    '/decisions',
-    'questions[0].choices[0].value',
-    (n: string) =>
-      `"input":"Hi","questions":[{"type":"choice","instructions":"?","choices":[{"value":${n}},{"value":2}]}]`,
-  ],
-  [
     '/responses',
     'input[0].tools[0].parameters.properties.id.const',
     (n: string) =>
@@ -90,6 +84,31 @@ test('what says how much is taken, and so is a text of digits', async () => {
   const bounds = schema('{"type":"integer","maximum":9223372036854775807,"description":"const 12345678901234567890"}')
   const tools = `"tools":[{"type":"function","function":{"name":"f","parameters":${bounds}}}]`
   expect((await post('/chat/completions', `${CHAT},${tools},"temperature":0.1000000000000000055`)).status).toBe(200)
+})
+
+test.each(['enum', 'choices'])('a bound of a property is none of its choices, though it is called %s', async (name) => {
+  const { post } = service()
+  const bound = '{"type":"integer","maximum":9223372036854775807}'
+  const parameters = `{"type":"object","properties":{"${name}":{"type":"array","items":${bound}}},"$defs":{"${name}":${bound}}}`
+  const tools = `"tools":[{"type":"function","function":{"name":"f","parameters":${parameters}}}]`
+  expect((await post('/chat/completions', `${CHAT},${tools}`)).status).toBe(200)
+  const choice = parameters.replace('"maximum"', '"const"')
+  const refused = await post('/chat/completions', `${CHAT},${tools.replace(parameters, choice)}`)
+  expect(errorOf(refused).param).toBe(`tools[0].function.parameters.properties.${name}.items.const`)
+})
+
+test.each(['enum', 'choices'])('what is to be judged may call a number %s', async (name) => {
+  const { post } = service()
+  const state = `{"type":"state","${name}":[12345678901234567890]}`
+  const questions = '{"q":{"type":"noul"}}'
+  expect((await post('/systemone', `"state":${state},"questions":${questions}`)).status).toBe(200)
+})
+
+test('of two fields of one name the second stands, whatever the first had', async () => {
+  const { post } = service()
+  const twice = '"messages":[{"role":"user","content":"Hi","a":{"b":{"c":9007199254740993}},"a":null}]'
+  expect((await post('/chat/completions', twice)).status).toBe(200)
+  expect((await post('/chat/completions', `"messages":[1,{"a":[9007199254740993]}],${CHAT}`)).status).toBe(200)
 })
 
 test.each([

@@ -1,4 +1,4 @@
-import { isRecord, noteNumber, type Slices } from '../../platform/index.js'
+import { isRecord, type JsonObject, noteNumber, type Slices } from '../../platform/index.js'
 import { at, badRequest } from '../wire/fields.js'
 import { endOfString } from './json-in-slices.js'
 
@@ -10,10 +10,18 @@ const BETWEEN = 20
 const LONG = /[\d.]{16}|\d[eE][+-]?\d{3}/
 const NUMBER = /-?\d[\d.eE+-]*/y
 
-/** Where earlier calls are, and where tools may be added beside them. */
-const CONVERSATIONS: ReadonlySet<unknown> = new Set(['messages', 'input'])
+/** What a model is told: earlier calls, beside which tools may be added, and what it is asked about. */
+const TOLD: ReadonlySet<unknown> = new Set(['messages', 'input', 'state'])
 /** Where a value must come out as it was sent. */
-const CHOSEN: ReadonlySet<unknown> = new Set(['const', 'enum', 'choices'])
+const CHOSEN: ReadonlySet<unknown> = new Set(['const', 'enum'])
+/** What stands in these has a name that somebody has made up, such as 'enum'. */
+const NAMED: ReadonlySet<unknown> = new Set([
+  'properties',
+  'patternProperties',
+  'dependentSchemas',
+  '$defs',
+  'definitions',
+])
 
 /**
  * Numbers of a body with more digits than a double holds, which a client that reads JSON exactly sends and wants back. In a
@@ -22,14 +30,23 @@ const CHOSEN: ReadonlySet<unknown> = new Set(['const', 'enum', 'choices'])
  */
 export function* checkLongNumbers(text: string, body: unknown): Slices<void> {
   if (!(yield* hasLong(text))) return
-  for (const [path, number] of yield* longNumbersOf(text)) {
-    if (CONVERSATIONS.has(path[0]) && path[2] !== 'tools') note(body, path, number)
-    else if (path.some((name) => CHOSEN.has(name))) {
+  yield* longNumbersIn(text, (path, number) => {
+    if (TOLD.has(path[0]) && path[2] !== 'tools') note(body, path, number)
+    else if (isChosen(path)) {
       const param = path.reduce<string>(at, '')
       const message = `Invalid '${param}': ${number.slice(0, 100)} has more digits than a number keeps here: use a string.`
       throw badRequest(param, message, 'invalid_value')
     }
-  }
+  })
+}
+
+function isChosen(path: Path): boolean {
+  let isName = false
+  return path.some((name) => {
+    const isKeyword = !isName
+    isName = isKeyword && NAMED.has(name)
+    return isKeyword && CHOSEN.has(name)
+  })
 }
 
 function* hasLong(text: string): Slices<boolean> {
@@ -42,9 +59,8 @@ function* hasLong(text: string): Slices<boolean> {
 
 type Path = readonly (string | number)[]
 
-/** In JSON that was parsed already. */
-function* longNumbersOf(text: string): Slices<[path: Path, number: string][]> {
-  const found: [Path, string][] = []
+/** In JSON that was parsed already; of each `found` is told at once: there may be so many that all together take long. */
+function* longNumbersIn(text: string, found: (path: Path, number: string) => void): Slices<void> {
   /** Of the lists and objects around it, which item or field it is; a field whose name is yet to come has none. */
   const path: (string | number | undefined)[] = []
   let pause = PIECE
@@ -66,11 +82,10 @@ function* longNumbersOf(text: string): Slices<[path: Path, number: string][]> {
     else if (symbol === '-' || (symbol >= '0' && symbol <= '9')) {
       NUMBER.lastIndex = i
       const [number] = NUMBER.exec(text)!
-      if (!isHeld(number)) found.push([[...(path as Path)], number])
+      if (!isHeld(number)) found(path as Path, number)
       i += number.length - 1
     }
   }
-  return found
 }
 
 /** Whether the double that is read of it is written as the same number again. */
@@ -86,6 +101,8 @@ function digitsOf(number: string): string {
 }
 
 function note(body: unknown, path: Path, number: string): void {
-  const holder = path.slice(0, -1).reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], body)
+  // Of two fields of one name the second stands, which may have nothing of the first.
+  const within = (value: unknown, name: string | number) => (value as JsonObject | undefined | null)?.[name]
+  const holder = path.slice(0, -1).reduce(within, body)
   if (isRecord(holder) || Array.isArray(holder)) noteNumber(holder, String(path.at(-1)), number)
 }
