@@ -4,7 +4,17 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { express } from '../../adapters/express.js'
 import type { ChatCall, Engine, Part } from '../contract/engine.js'
 import { V1Error } from '../contract/errors.js'
-import { chatRequest, chunksOf, errorOf, finish, jsonOf, serviceOf, text, until } from '../service/v1.test-helper.js'
+import {
+  chatRequest,
+  chunksOf,
+  errorOf,
+  finish,
+  jsonOf,
+  posting,
+  serviceOf,
+  text,
+  until,
+} from '../service/v1.test-helper.js'
 import { type Script, scripted } from './scripted.js'
 import { PartReader } from './upstream/parts.js'
 import { fallback, upstream } from './upstream.js'
@@ -264,6 +274,19 @@ describe('upstream', () => {
       ],
       [['a', 'f', '{}']],
     ],
+    [
+      'with their names after other calls, or as objects',
+      [
+        { index: 0, id: 'a' },
+        { index: 1, id: 'b', function: { name: 'g', arguments: { x: 1 } } },
+        { index: 0, function: { name: 'f', arguments: '{' } },
+        { index: 0, function: { arguments: '}' } },
+      ],
+      [
+        ['b', 'g', '{"x":1}'],
+        ['a', 'f', '{}'],
+      ],
+    ],
   ])('tells tool calls apart that come %s', async (_, pieces, expected) => {
     const chunks = pieces.map((piece) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] }))
     const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] }
@@ -341,6 +364,23 @@ describe('upstream', () => {
       expect(choices).toEqual(await choicesOf(behind, body, { authorization: 'Bearer k' }))
       expect(choices[0].logprobs.tokens.length).toBeGreaterThan(0)
     }
+  })
+
+  it('counts what is no count as nothing, whichever form it comes in', async () => {
+    const usage = { prompt_tokens: 2, completion_tokens: -1, prompt_tokens_details: { cached_tokens: 0.5 } }
+    const scored = { text: 'Go on', logprobs: { tokens: ['Go', ' on'], token_logprobs: [null, -1] } }
+    const chunk = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }], usage }
+    const baseURL = await listen(({ url }, outgoing) => {
+      outgoing.end(
+        url?.includes('/chat/') ? `data: ${JSON.stringify(chunk)}\n\n` : JSON.stringify({ choices: [scored], usage }),
+      )
+    })
+    const capabilities = { tokens: true, promptLogprobs: true }
+    const { chat, ask } = serviceOf(upstream({ baseURL, models: ['test/hello'], capabilities }))
+    expect(jsonOf(await chat()).usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 1 })
+    const body = { model: 'test/hello', prompt: 'Go on', echo: true, logprobs: 1, max_tokens: 0 }
+    const answer = jsonOf(await ask('/completions', posting(body)))
+    expect(answer.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 0 })
   })
 
   it('asks for the strict schema and does not believe the answer', async () => {

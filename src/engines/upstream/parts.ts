@@ -57,7 +57,8 @@ interface ChunkChoice {
 interface CallPiece {
   readonly index?: number | null
   readonly id?: string | null
-  readonly function?: { readonly name?: string | null; readonly arguments?: string | null }
+  /** Some servers send the arguments as the object that they are. */
+  readonly function?: { readonly name?: string | null; readonly arguments?: string | object | null }
 }
 
 /** Lists side by side. */
@@ -139,25 +140,28 @@ export class PartReader {
 
 /** The tool calls of one choice, counted by us: some servers send calls whole without an index, or all of them with 0. */
 class Calls {
-  readonly #begun: { readonly index?: number | undefined; id?: string | undefined; isNamed: boolean; held: string }[] =
-    []
+  readonly #begun: { readonly index?: number | undefined; id?: string | undefined; place?: number; held: string }[] = []
+  #named = 0
 
   /** What is told of it; nothing of a call whose name is yet to come. */
   told(piece: CallPiece): Omit<Part & { type: 'tool-call-delta' }, 'type' | 'choice'> | undefined {
     const [index, id, name] = [piece.index ?? undefined, piece.id || undefined, piece.function?.name || undefined]
     const known = this.#known(index, id, name)
-    const place = known === -1 ? this.#begun.push({ index, id, isNamed: false, held: '' }) - 1 : known
-    const call = this.#begun[place]!
-    const text = piece.function?.arguments ?? ''
-    if (call.isNamed) return { index: place, id, name, arguments: text }
+    if (known === -1) this.#begun.push({ index, id, held: '' })
+    // A new one is the last.
+    const call = this.#begun.at(known)!
+    const { arguments: args } = piece.function ?? {}
+    const text = typeof args === 'object' && args !== null ? JSON.stringify(args) : (args ?? '')
+    if (call.place !== undefined) return { index: call.place, id, name, arguments: text }
     call.held += text
     call.id ??= id
-    call.isNamed = name !== undefined
-    return call.isNamed ? { index: place, id: call.id, name, arguments: call.held } : undefined
+    if (name === undefined) return undefined
+    call.place = this.#named++
+    return { index: call.place, id: call.id, name, arguments: call.held }
   }
 
   end(): void {
-    if (!this.#begun.every(({ isNamed }) => isNamed)) throw brokenService('sent a tool call without a name')
+    if (this.#named < this.#begun.length) throw brokenService('sent a tool call without a name')
   }
 
   #known(index: number | undefined, id: string | undefined, name: string | undefined): number {

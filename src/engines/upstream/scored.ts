@@ -1,6 +1,6 @@
 import type { ChatCall, Part, PromptLogprob, TokenLogprob } from '../../contract/index.js'
 import { type OldLogprobs, oldLogprobs } from './parts.js'
-import { brokenService, parsed } from './sent.js'
+import { brokenService, countOf, parsed } from './sent.js'
 
 interface Scored {
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
@@ -20,7 +20,7 @@ const UNSCORED = 'returned no log probabilities of the prompt'
 /** The one form in which servers tell how likely a prompt is: whole, and before the answer as if that went on from it. */
 export function* scoredParts(body: string, call: ChatCall): Generator<Part> {
   const { choices = [], usage, system_fingerprint: fingerprint } = parsed(body, UNSCORED) as Scored
-  const promptTokens = usage?.prompt_tokens ?? 0
+  const promptTokens = countOf(usage?.prompt_tokens)
   for (const [i, { index: choice = i, text = '', logprobs, ...rest }] of choices.entries()) {
     const scores = oldLogprobs(logprobs ?? {})
     if (scores.length < promptTokens || promptTokens === 0) throw brokenService(UNSCORED)
@@ -34,7 +34,7 @@ export function* scoredParts(body: string, call: ChatCall): Generator<Part> {
   }
   yield {
     type: 'usage',
-    usage: { promptTokens, completionTokens: usage?.completion_tokens ?? 0, cachedTokens: 0 },
+    usage: { promptTokens, completionTokens: countOf(usage?.completion_tokens), cachedTokens: 0 },
     ...(fingerprint && { fingerprint }),
   }
 }
