@@ -169,22 +169,25 @@ describe('a ledger in a file', () => {
     await ledger.close?.()
   })
 
-  it('stays where a link says that it is, and is one with the file itself', async () => {
-    const path = newFile()
-    const link = newFile()
-    writeFileSync(path, '')
-    fs.symlinkSync(path, link)
-    const [one, other] = [fileUsage(link, { maxLines: 3 }), fileUsage(path, { maxLines: 3 })]
-    await Promise.all([one.open?.(), other.open?.()])
-    expect(notesOf(path)).toHaveLength(2)
-    for (let i = 0; i < 10; i++) await one.record(usageEvent())
-    expect(await requestsOf(other)).toBe(10)
-    for (const ledger of [one, other]) await ledger.close?.()
-    const alone = fileUsage(link, { maxLines: 3 })
-    expect(await requestsOf(alone)).toBe(10)
-    await alone.close?.()
-    expect([fs.lstatSync(link).isSymbolicLink(), linesOf(path).length, notesOf(link)]).toEqual([true, 1, []])
-  })
+  it.each([true, false])(
+    'stays where a link says that it is, and is one with the file itself (there: %s)',
+    async (isThere) => {
+      const path = newFile()
+      const link = newFile()
+      if (isThere) writeFileSync(path, '')
+      fs.symlinkSync(path, link)
+      const [one, other] = [fileUsage(link, { maxLines: 3 }), fileUsage(path, { maxLines: 3 })]
+      await Promise.all([one.open?.(), other.open?.()])
+      expect(notesOf(path)).toHaveLength(2)
+      for (let i = 0; i < 10; i++) await one.record(usageEvent())
+      expect(await requestsOf(other)).toBe(10)
+      for (const ledger of [one, other]) await ledger.close?.()
+      const alone = fileUsage(link, { maxLines: 3 })
+      expect(await requestsOf(alone)).toBe(10)
+      await alone.close?.()
+      expect([fs.lstatSync(link).isSymbolicLink(), linesOf(path).length, notesOf(link)]).toEqual([true, 1, []])
+    },
+  )
 
   it('may be closed before anything was counted, and used again', async () => {
     const path = newFile()

@@ -224,10 +224,12 @@ class FileLedger {
   }
 }
 
-/** Where a link says that the file is; the path itself where it is none, or there is no file yet. */
+/** Where a link says that the file is; the path itself where it is none, or says so of no place that can be written. */
 function realPath({ fs }: System, path: string): string {
   try {
     fs.readlinkSync(path)
+    // Of a file that is yet to come nobody says where it will be.
+    fs.closeSync(fs.openSync(path, 'a'))
     return fs.realpathSync(path)
   } catch {
     return path
