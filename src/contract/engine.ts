@@ -146,7 +146,7 @@ export interface Engine {
    */
   load?(model: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void>
   unload?(model: string): Promise<void>
-  /** Unloads a model and deletes what was downloaded for it. */
+  /** Unloads a model, also one that is being loaded, and deletes what was downloaded for it; or refuses, and leaves it as it is. */
   remove?(model: string): Promise<void>
   /** Finds out what is stored from earlier runs, so that `models` can say so; called before they are listed. */
   survey?(): Promise<void>

@@ -81,9 +81,16 @@ export class Loader {
     if (!this.#engine.remove) {
       throw new V1Error(409, `The model '${model}' cannot be removed.`, { param: 'model', code: 'not_downloaded' })
     }
+    const before = this.#deleted.get(model) ?? 0
     this.#deleted.set(model, performance.now())
+    try {
+      await this.#engine.remove(model)
+    } catch (error) {
+      // Nobody who waits for the model is to hear that it is gone.
+      this.#deleted.set(model, before)
+      throw error
+    }
     this.#giveUp(model, modelDeleted(model))
-    await this.#engine.remove(model)
   }
 
   #giveUp(model: string, why: V1Error): void {

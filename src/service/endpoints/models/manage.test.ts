@@ -268,6 +268,22 @@ describe('removing a model over HTTP', () => {
     expect((await chat()).status).toBe(200)
   })
 
+  it('that is refused leaves those alone who wait for it', async () => {
+    const { engine, seen, settle } = loading()
+    const generate: Engine['generate'] = async function* () {
+      yield text('Hi')
+      yield finish()
+    }
+    const remove = () => Promise.reject(new V1Error(409, 'It is in a folder.', { code: 'not_downloaded' }))
+    const { ask, chat } = serviceOf({ ...engine, generate, remove }, { ...admin, maxInFlight: 1, maxQueue: 5 })
+    const waiting = [chat(), chat({ stream: true })]
+    await until(() => seen.loads > 0)
+    expect(errorOf(await ask(`/models/${MODEL}`, { method: 'DELETE' })).code).toBe('not_downloaded')
+    settle()
+    for (const answer of await Promise.all(waiting)) expect(answer.text).toContain('Hi')
+    expect([seen.loads, seen.stopped]).toEqual([1, []])
+  })
+
   it('is refused where nothing was downloaded', async () => {
     const { ask } = serviceOf('Hello', admin)
     expect(errorOf(await ask(`/models/${MODEL}`, { method: 'DELETE' }))).toMatchObject({ status: 409 })
