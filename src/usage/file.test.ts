@@ -189,6 +189,18 @@ describe('a ledger in a file', () => {
     },
   )
 
+  it('whose folder goes while it is summed up can be closed', async () => {
+    const path = newFile()
+    const ledger = fileUsage(path, { maxLines: 5000 })
+    await ledger.record(usageEvent())
+    const lines = Array.from({ length: 6000 }, (_, i) => JSON.stringify(usageEvent({ time: 60 * (i % 2500) })))
+    appendFileSync(path, `${lines.join('\n')}\n`)
+    await ledger.record(usageEvent())
+    expect(notesOf(path)).toContainEqual(expect.stringMatching(/\.new$/))
+    rmSync(join(path, '..'), { recursive: true })
+    await expect(ledger.close?.()).resolves.toBeUndefined()
+  })
+
   it('may be closed before anything was counted, and used again', async () => {
     const path = newFile()
     const ledger = fileUsage(path)

@@ -117,9 +117,7 @@ class FileLedger {
     this.#follow()
     if (!this.#isLong || this.#shortening) return
     this.#shortening = this.#shorten()
-    inTurns(this.#shortening, undefined).catch(() => {
-      // Its folder is gone, and its note with it.
-    })
+    void inTurns(this.#shortening, undefined)
   }
 
   rows(from: number, to: number): UsageRow[] {
@@ -219,7 +217,11 @@ class FileLedger {
       this.#shortening = undefined
       // Of another file nothing of it is known.
       if (this.#lines === lines) for (const row of since.rows()) this.#table.add(row)
-      this.#presence.settle()
+      try {
+        this.#presence.settle()
+      } catch {
+        // Its folder is gone, and its note with it.
+      }
     }
   }
 }
