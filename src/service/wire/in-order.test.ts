@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { Part } from '../../contract/engine.js'
 import { finish, text } from '../v1.test-helper.js'
 import { InOrder } from './in-order.js'
@@ -79,4 +79,17 @@ it('what needs not wait is told at once', () => {
 
 it('a call that goes on once it is over is the engine’s fault', () => {
   expect(() => told([call(0, '{}'), call(1, '{}'), call(0, '{}')])).toThrow(/tool call 0/)
+})
+
+it('a call that others wait for is not read anew with each of its pieces', () => {
+  // Cut between a backslash and what it escapes.
+  const items = Array.from({ length: 200 }, () => [',{"x":"\\', '"}{"}'])
+  const long = (index: number) => ['{"a":[{}', ...items.flat(), ']}'].map((piece) => call(index, piece))
+  const [one, other] = [long(0), long(1)]
+  const parse = vi.spyOn(JSON, 'parse')
+  const said = told([...one.flatMap((part, i) => [part, other[i]!]), finish()])
+  const read = parse.mock.calls.reduce((sum, [json]) => sum + json.length, 0)
+  parse.mockRestore()
+  expect(read).toBeLessThan(10 * one.length)
+  expect(said).toEqual([...one, ...other, finish()])
 })

@@ -6,9 +6,13 @@ import type { Part } from '../../contract/index.js'
  */
 export class InOrder {
   readonly #tell: (part: Part) => void
-  /** The call that is being told, and its arguments so far. */
+  /** The call that is being told. */
   #open: number | undefined
-  #json = ''
+  /** Of its arguments so far, which may be too long to be read anew for each piece: how deep they are, and in which text. */
+  #depth = 0
+  #inText = false
+  #isEscaped = false
+  #isWhole = false
   readonly #over = new Set<number>()
   #waiting: Part[] = []
 
@@ -41,16 +45,15 @@ export class InOrder {
         return
       }
       this.#open = index
-      this.#json = ''
     }
-    this.#json += text
+    this.#read(text)
     this.#tell(part)
-    if (this.#waiting.length > 0 && this.#isWhole()) this.#goOn()
+    if (this.#waiting.length > 0 && this.#isWhole) this.#goOn()
   }
 
   /** Whether something else may begin. */
   #free(): boolean {
-    if (this.#open !== undefined && !this.#isWhole()) return false
+    if (this.#open !== undefined && !this.#isWhole) return false
     this.#end()
     return true
   }
@@ -58,6 +61,8 @@ export class InOrder {
   #end(): void {
     if (this.#open !== undefined) this.#over.add(this.#open)
     this.#open = undefined
+    this.#depth = 0
+    this.#inText = this.#isEscaped = this.#isWhole = false
   }
 
   #goOn(): void {
@@ -67,13 +72,15 @@ export class InOrder {
     for (const part of waiting) this.take(part)
   }
 
-  #isWhole(): boolean {
-    if (!this.#json.trimEnd().endsWith('}')) return false
-    try {
-      JSON.parse(this.#json)
-      return true
-    } catch {
-      return false
+  #read(json: string): void {
+    for (const mark of json) {
+      if (this.#isEscaped) this.#isEscaped = false
+      else if (this.#inText) {
+        this.#inText = mark !== '"'
+        this.#isEscaped = mark === '\\'
+      } else if (mark === '"') this.#inText = true
+      else if (mark === '{' || mark === '[') this.#depth++
+      else if (mark === '}' || mark === ']') this.#isWhole = --this.#depth === 0 && mark === '}'
     }
   }
 }
