@@ -100,7 +100,7 @@ describe('decide', () => {
     const engine = scripted({
       models: { 'test/decides': '' },
       capabilities: { decisions: true },
-      decide: ({ type }) => (type === 'choice' ? undefined : [1, 1, 1]),
+      decide: ({ type, options }) => (type === 'choice' ? undefined : options.map(() => 1)),
     })
     const from = createV1({ engine, keys: 'none', log: () => {} })
     await expect(decide(QUESTIONS, 'x', { from })).rejects.toMatchObject({ code: 'refused', param: 'team' })
