@@ -67,7 +67,7 @@ test.concurrent.each([
     expect(lines, running.output()).toHaveLength(rounds + 1)
     const reports = lines.map((line) => JSON.parse(line))
     for (const { first, stood, left, again, statuses } of reports.slice(0, -1) as Round[]) {
-      expect(first.status).toBe(200)
+      expect(first).toMatchObject({ status: 200 })
       expect(stood).toMatchObject({ status: 500, error: { code: 'engine_stood' } })
       expect(stood.error!.message).toMatch(/while reading its prompt .*request chatcmpl-/)
       expect(left).toMatchObject({ status: 503, error: { code: 'engine_lost' } })
