@@ -32,7 +32,10 @@ const patternsOf = ofWords(({ numbers, articles, parts, units, months, and, cloc
     ),
     duration: pair(range, `${more}|${working}`),
     date: pair(`${range}|${away}${from} $`, '(?!)'),
-    yearless: pair(String.raw`${range}|${away}${from} $|(?<!\d)\d{4}[^\d|]{0,8}$`, another),
+    yearless: pair(
+      String.raw`${range}|${away}${from} $|(?<!\d)\d{4}[ ,/-]*$|(?<!\d)(?:19|20)\d\d[^\d|]{0,8}$`,
+      another,
+    ),
     weekday: pair('(?!)', String.raw`^ (?:of|in|im|del?|du|des|di) (?:the )?${anyWord(months.flat())}(?!\p{L})`),
     day: pair(
       `${away}(?: ago)?(?:${from})? $`,

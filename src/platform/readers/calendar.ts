@@ -63,7 +63,7 @@ export function yearOf(digits: string, reference: number | undefined): number | 
 
 /** Of texts with such letters: years that may be another calendar's, and what makes them ours where they can be no others. */
 const CALENDARS: readonly (readonly [script: RegExp, from: number, to: number, shift?: number])[] = [
-  [/[\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}]/u, 2400, 2700, -543],
+  [/(?!\p{M})[\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}]/u, 2400, 2700, -543],
   [/\p{scx=Arab}/u, 1200, 1500],
   [/\p{scx=Deva}/u, 2050, 2150],
   [/\p{scx=Beng}/u, 1300, 1500],
@@ -86,7 +86,8 @@ export function ourYear(year: number, { around, locale }: ReaderContext, text: s
 
 /** Where years of two digits stand first, or are of another calendar. */
 export const hasOtherOrders = ofLast((text) =>
-  /[\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Ethi}]/u.test(
+  // Their accents and the point in the middle stand in Latin texts too.
+  /(?![\p{M}\u00b7\u02bc\u02d7])[\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Ethi}]/u.test(
     text,
   ),
 )

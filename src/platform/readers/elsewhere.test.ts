@@ -87,7 +87,11 @@ describe('numbers', () => {
     ['5 ล้าน', 5_000_000],
     ['5 ล้านบาท', null],
     ['5 พนักงาน', null],
-    ['12 bin', 12_000],
+    ['12 bin', null],
+    ['5 εκ.', null],
+    ['5 εκατ.', 5_000_000],
+    ['6 अरब देश', null],
+    ['elfu 5', null],
     ['1,25 tusen', 1250],
     ['气温-3度', null],
     ['EUR-3.00', -3],
@@ -203,6 +207,11 @@ it.each([
   ['晚上 8:00', null],
   ['오전 12:20', null],
   ['3:30 chiều', null],
+  ['3:30 ptg', null],
+  ['3 M.D.', null],
+  ['2024-03-05 PM 3:45', null],
+  ['PM 3:45 - PM 6:00', null],
+  ['10 PM, 6:30', null],
 ])('%s is %s', (text, value) => expect(read('time', text)).toBe(value))
 
 it('a unit of other letters is not the one that is asked for', () => {
@@ -219,8 +228,51 @@ it('a unit of other letters is not the one that is asked for', () => {
     ['500 ฿', 'USD', null],
     ['-$5', 'EUR', null],
     ['EUR-5', 'USD', null],
+    ['5 kilogramów', 'g', null],
+    ['5 kilogramów', 'kg', 5],
+    ['5 złotych', 'EUR', null],
+    ['5 libras', 'kg', null],
+    ['5 Tonnen', 'kg', 5000],
+    ['5k', 'km', null],
+    ['300 K', 'K', null],
+    ['120k km', 'km', 120_000],
   ] as const)
     expect([text, unit, inUnit(text, unit).value]).toEqual([text, unit, value])
+})
+
+describe('in our languages all is as it was', () => {
+  it.each([
+    ['Seit 2010 bin ich dort, und das ist der Beruf', [['2010', 2010]]],
+    ['Seit 2010 bin ich Lehrer', [['2010 bin', null]]],
+    ['Total:1250', [['1250', 1250]]],
+    ['{"total":12.5}', [['12.5', 12.5]]],
+    ['at -2½ degrees', [['-2½', -2.5]]],
+    ['€-2½', [['-2½', -2.5]]],
+    ['€50 m²', [['50', 50]]],
+    [
+      '1.250 · 3.400',
+      [
+        ['1.250', null],
+        ['3.400', null],
+      ],
+    ],
+  ])('numbers stand in %s', (text, found) => expect(readIn('number', text)).toEqual(found))
+
+  it('a size is a part of its number', () => {
+    const beside = { before: '', behind: ' million' }
+    expect(readValue({ type: 'number' }, '5', { beside }).value).toBeNull()
+    expect(readValue({ type: 'number' }, '12 bin', { locale: 'tr' }).value).toBe(12_000)
+  })
+
+  it.each([
+    ['31/12/24', '31/12/24 · 15:30'],
+    ['31/12/24', 'São Paulo, 31/12/24'.normalize('NFD')],
+  ])('a date has its order, in %s of %s', (text, around) => expect(read('date', text, around)).toBe('2024-12-31'))
+
+  it.each([
+    ['order 1234 of 5 March', '2027-03-05'],
+    ['2024. gada 5 March', null],
+  ])('a day is of the nearest year, in %s', (text, value) => expect(readIn('date', text)[0]![1]).toBe(value))
 })
 
 describe('what the runtime itself writes anywhere is read back, or not sure', () => {

@@ -75,9 +75,10 @@ function readIn(
       // Its sign may stand before its unit: `-$5`.
       const sign = /^\D*/.exec(text.slice(start, end))![0]
       const [left, right] = [before + text.slice(0, start) + sign, text.slice(end) + behind]
+      const isShort = /\dk$/.test(text.slice(start, end).replace(' ', ''))
       // Digits are what they are, whichever word of a language stands behind them.
       const read = /\d/.test(text) ? 0 : found.reduce((sum, { start, end }) => sum + end - start, 0)
-      return { reading: rounded(inUnitOf(reading, left, right, wanted.unit), wanted), read }
+      return { reading: rounded(inUnitOf(reading, left, right, wanted.unit, isShort), wanted), read }
     }
   }
 }

@@ -4,7 +4,7 @@ import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
 import { sure, unsure } from './reading.js'
 import { anyWord, FRACTION, fraction, fractionIn, moreIn, ofWords, plain, rightBefore, wholeWords } from './text.js'
-import { BEHIND_HANGUL, OPEN_ELSEWHERE, SCALES_ELSEWHERE } from './words/elsewhere.js'
+import { ALIKE_ELSEWHERE, BEHIND_HANGUL, OPEN_ELSEWHERE, SCALES_ELSEWHERE } from './words/elsewhere.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 export function quantities(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
@@ -78,7 +78,7 @@ function withWords(text: string, found: FoundReading<number>, words: LanguageWor
   if (share) {
     added = fraction(share, words)
     to = more.lastIndex
-    const scale = scaleAt(text, to, words)
+    const scale = scaleAt(text, to, words, { beside })
     const last = scaleLast.exec(said)
     if (scale) [factor, to] = [scale.value, scale.end]
     // "a million and a half"
@@ -117,7 +117,7 @@ const POINT_FIRST = String.raw`(?<=^|[\s(\p{Sc}+-])\.\d+(?![.,']?\d)`
 /** Behind it a dash is a minus: `"-3"`, `temp:-3`. */
 const BEFORE_SIGN = String.raw`^|[\s([{<>|*]|(?<!\d)[=:]|(?<=^|[\s([{:=,>])["'«»„“”‹›「『]`
 const SIGNED = new RegExp(
-  String.raw`(?<![\d⁄^]|:(?![-+]))(?:(?<=${BEFORE_SIGN})([-+] ?)(?:${MONEY} ?)?|(?<=(?:[\p{Sc}%]|(?<!\p{L})${CODE}) ?)([-+]))?(${NUMERAL}|${POINT_FIRST})(?![:⁄^\d])`,
+  String.raw`(?<![\d⁄^]|(?<!\p{L}["']?):(?![-+]))(?:(?<=${BEFORE_SIGN})([-+] ?)(?:${MONEY} ?)?|(?<=(?:[\p{Sc}%]|(?<!\p{L})${CODE}) ?)([-+]))?(${NUMERAL}|${POINT_FIRST})(?![:⁄^\d])`,
   'gu',
 )
 /** There it may be one: `气温-3`, `,-3`; a letter before it makes a name, a number a range. */
@@ -131,21 +131,22 @@ const OF_MONEY: ReadonlyMap<string, number> = new Map([
   ['b', 1e9],
 ])
 export const MONEY_NEXT = new RegExp(String.raw`^ ?(?:\p{Sc}|${CODE}(?!\p{L}))`, 'u')
-const MONEY_BEHIND = new RegExp(String.raw`\s?(k|mm?|b)(?:(?= ?\p{Sc})|(?=${CODE}(?!\p{L}))|(?![\p{L}\d]))`, 'uy')
+const MONEY_BEHIND = new RegExp(String.raw`\s?(k|mm?|b)(?:(?= ?\p{Sc})|(?=${CODE}(?!\p{L}))|(?![\p{L}\d^]))`, 'uy')
 export const IS_MONEY = new RegExp(String.raw`(?:\p{Sc}|(?<!\p{L})${CODE})\s?[-+]?$`, 'u')
 /** Right behind another letter it is a part of a name, but where no blanks part words: `A4`, `合計12`. */
 const STUCK = new RegExp(
-  String.raw`(?<!(?<!\p{L})(?:${CODE}|rs|kr|no|nr|n|x)|\d\p{L}{1,3})(?<=(?![\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}])\p{L})$|[数幾几△▲▼▽]$|\d[.,':٫،]$|分[之の]$`,
+  String.raw`(?<!(?<!\p{L})(?:${CODE}|rs|kr|no|nr|n|x)|\d\p{L}{1,3})(?<=(?![\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}])\p{L})$|[数幾几△▲▼▽]$|\d[.,':٫،]$|分[之の]$|(?<!\p{L})(?:elfu|laki|milioni|bilioni) $`,
   'u',
 )
 /** Behind a number: how large it is, or whether it is a part, is another question. `5-10k`, `3/4`, `10 grand`. */
 const OPEN =
-  /^ ?(?:(?:mil|mill|grand|teur|t€)(?!\p{L})|(?:-|to|bis|a|or|oder|ou) ?[$€£]?\d[\d.,]* ?(?:k|mn|bn|mio|mrd|thousand|tausend|mil|mill\p{L}+)(?!\p{L}))|^\/[2348](?![\d/])|^-(?= )|^ ?-$|^[\p{No}\p{Nl}]|^分[之の]|^[^\d\s]{0,3}半|^ ?[数幾几余餘多]|^\u110b\u1167|^ ?(?:tn|tuh|mia|mlr|(?:tukst|tysi|tisic|tisuc|tuhan|miljo|milj|milij|milio|milia|millj|bilj|bilio|trilj|trilio|тысяч|тисяч|милли|мільи|мили)\p{L}*)(?!\p{L})/u
+  /^ ?(?:(?:mil|mill|grand|teur|t€)(?!\p{L})|(?:-|to|bis|a|or|oder|ou) ?[$€£]?\d[\d.,]* ?(?:k|mn|bn|mio|mrd|thousand|tausend|mil|mill\p{L}+)(?!\p{L}))|^\/[2348](?![\d/])|^-(?= )|^ ?-$|^[\p{No}\p{Nl}]|^分[之の]|^[^\d\s]{0,3}半|^ ?[数幾几余餘多]|^\u110b\u1167|^ ?(?:tn|tuh|mia|mlr|εκ|χιλ|अरब|(?:tukst|tysi|tisic|tisuc|tuhan|miljo|milj|milij|milio|milia|millj|bilj|bilio|trilj|trilio|тысяч|тисяч|милли|мільи|мили)\p{L}*)(?!\p{L})/u
 /** Accounts write what is owed in brackets. */
 export const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
 export const CLOSED = new RegExp(String.raw`^(?: ?(?:\p{Sc}|${CODE}))?\)`, 'u')
 
 function inDigits(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
+  const words = LANGUAGES[language]
   const mark = decimalMark(context, language)
   const { before = '', behind = '' } = context.beside ?? {}
   const found: FoundReading<number>[] = []
@@ -172,7 +173,9 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
     const opened = closed && OPENED.exec(rightBefore(text, match.index))
     const isOwed = opened !== null && (closed![0] !== ')' || /[.,\p{Sc}]/u.test(digits! + opened[0]))
     let factor = isOwed || (!spaced && (outer ?? inner)?.[0] === '-') ? -1 : 1
-    for (let scale = scaleAt(text, end, LANGUAGES[language]); scale; scale = scaleAt(text, end, LANGUAGES[language])) {
+    let isAlike = false
+    for (let scale = scaleAt(text, end, words, context); scale; scale = scaleAt(text, end, words, context)) {
+      isAlike ||= scale.isAlike
       factor *= scale.value
       end = scale.end
     }
@@ -183,13 +186,14 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
       end = MONEY_BEHIND.lastIndex
     }
     const isOpen =
+      isAlike ||
       (spaced && !isRange) ||
       (opened !== null && !isOwed) ||
       (outer === undefined && STUCK.test(left)) ||
       (/^[2348]$/.test(digits!) && /(?<![\d/])[1-7]\/$/.test(left)) ||
       ((outer ?? inner) === undefined && MAYBE_SIGNED.test(left)) ||
       OPEN.test(text.slice(end) + behind) ||
-      (end === text.length && /^[.,':٫،]?\d/.test(behind)) ||
+      (end === text.length && (/^[.,':٫،]?\d/.test(behind) || scaleAt(behind, 0, words, context) !== undefined)) ||
       OPEN_SCALE.test(text.slice(end)) ||
       TRILLION.test(text.slice(last) + behind)
     const likely = reading.value ?? reading.guess!
@@ -287,21 +291,35 @@ const scaleOf = ofWords((words) => {
   )
 })
 
-function scaleAt(text: string, from: number, words: LanguageWords): { value: number; end: number } | undefined {
+function scaleAt(text: string, from: number, words: LanguageWords, { language, locale }: ReaderContext) {
   const scale = scaleOf(words)
   scale.lastIndex = from
   const found = scale.exec(text)
   if (!found) return undefined
   const [, name, eastern] = found
-  return { value: EASTERN.get(eastern ?? '') ?? scalesOf(words)[name!]!, end: scale.lastIndex }
+  const isAlike = ALIKE_ELSEWHERE.has(name ?? '')
+  // In a text of ours it is our word.
+  if (isAlike && language !== undefined) return undefined
+  return {
+    isAlike: isAlike && locale === undefined,
+    value: EASTERN.get(eastern ?? '') ?? scalesOf(words)[name!]!,
+    end: scale.lastIndex,
+  }
 }
 
 function withFraction(text: string, found: FoundReading<number>[]): FoundReading<number>[] {
   let numbers = found
   for (const { 0: all, 1: above, 2: below, index } of text.matchAll(FRACTION)) {
     const whole = numbers.find(({ end }) => end <= index && text.slice(end, index).trim() === '')
-    const value = (whole?.reading.value ?? 0) + Number(above) / Number(below)
-    const one = { reading: sure(value), start: whole?.start ?? index, end: index + all.length }
+    const { value, guess } = whole?.reading ?? { value: 0 }
+    const [likely, part] = [value ?? guess ?? 0, Number(above) / Number(below)]
+    const isItem = whole === undefined && /- ?$/.test(rightBefore(text, index))
+    const told = likely < 0 ? likely - part : likely + part
+    const one = {
+      reading: (value === null || isItem ? unsure : sure)(told),
+      start: whole?.start ?? index,
+      end: index + all.length,
+    }
     numbers = [...numbers.filter((other) => other !== whole), one]
   }
   return numbers

@@ -28,7 +28,9 @@ const HALF_DAY = new RegExp(`(?<!\\p{L})${HALVES}`, 'u')
 const [AM, PM, LATER] = [HALVES_ELSEWHERE.am, HALVES_ELSEWHERE.pm, HALVES_ELSEWHERE.later].map((names) =>
   names.split(' ').map(plain),
 )
-const before = (names: readonly string[]) => new RegExp(String.raw`(?<!\p{L}(?<!\p{sc=Han}))${anyWord(names)} ?$`, 'u')
+/** Behind an hour it is that one's: `10 pm 6:30`. */
+const before = (names: readonly string[]) =>
+  new RegExp(String.raw`(?<!\p{L}(?<!\p{sc=Han})|(?<![\d/.:-])\d{1,2}(?::\d\d)? ?)${anyWord(names)} ?$`, 'u')
 const [AM_BEFORE, PM_BEFORE, LATER_BEFORE] = [before(['am', ...AM!]), before(['pm', ...PM!]), before(LATER!)]
 const LATER_BEHIND = new RegExp(String.raw`^ ?${anyWord(LATER!)}(?!\p{L})`, 'u')
 

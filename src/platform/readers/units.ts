@@ -35,6 +35,7 @@ const KINDS: readonly Kind[] = [
     ...'kilogramme kilogrammes kilogramos chilo chili chilogrammo chilogrammi quilo quilos quilogramas'.split(' '),
   ],
   ['mass', 1e3, 't', 'tonne', 'tonnes', 'tonnen', 'tonelada', 'toneladas', 'tonnellata', 'tonnellate'],
+  ['mass', 1e3, ...'tonne tonnes tonnen tonelada toneladas tonnellata tonnellate'.split(' ')],
   ['mass', 0.45359237, 'lb', 'lbs', 'pound', 'pounds'],
   ['mass', 0.028349523125, 'oz', 'ounce', 'ounces'],
   ['length', 1e-6, 'um', 'μm'],
@@ -118,12 +119,13 @@ const KINDS: readonly Kind[] = [
 ]
 /** Of two sizes, of many countries, or of no fixed relation to any other: as they stand, or not at all. */
 const ALONE =
-  'kb mb gb tb kib mib gib tib mbit gbit gal gallon gallons cup cups tbsp tsp tl pint pints quart quarts fluid stone ton tons pfund zentner nm nautical knots square sq sqm sqft qm cubic quadratmeter kubikmeter hectare hectares hektar ha acre acres kcal cal kj bps basis canadian australian swiss'.split(
+  'kb mb gb tb kib mib gib tib mbit gbit gal gallon gallons cup cups tbsp tsp tl pint pints quart quarts fluid stone ton tons libra libras livre livres onza onzas pulgada pulgadas pie pies pied pieds milla millas miglia pfund zentner nm nautical knots square sq sqm sqft qm cubic quadratmeter kubikmeter hectare hectares hektar ha acre acres kcal cal kj bps basis canadian australian swiss'.split(
     ' ',
   )
-const MONEY_ALONE = 'sek nok dkk pln czk huf zar nt$ r kr zł kc lei peso pesos franc francs ff mark dm sterling'.split(
-  ' ',
-)
+const MONEY_ALONE =
+  'sek nok dkk pln czk huf zar nt$ r kr kronor kroner kronur zł złoty złote złotych kc korun forint lei peso pesos franc francs ff mark dm sterling'.split(
+    ' ',
+  )
 const UNITS = new Map(
   [
     ...KINDS,
@@ -147,6 +149,7 @@ export function inUnitOf(
   before: string,
   behind: string,
   wanted?: string,
+  isShort = false,
 ): ValueReading<number> {
   const target = wanted === undefined ? undefined : plain(wanted).replace('^', '')
   const to = target === undefined ? undefined : UNITS.get(target)
@@ -156,8 +159,11 @@ export function inUnitOf(
   if (reading.value !== null && (isSplit(behind) || isSplit(`${FIRST_PART.exec(before)?.[1]}00${behind}`)))
     return unsure(reading.value)
   // A word or a sign that is not known here, as no Latin one is: of money or of measures it may be any.
-  if (name === undefined && to !== undefined && reading.value !== null && OTHER.test(behind))
+  if (name === undefined && to !== undefined && reading.value !== null && (OTHER.test(behind) || isOther(behind, to)))
     return unsure(reading.value)
+  // "5k" may be a run, and "300 K" how warm it is.
+  const isMeasure = target === 'k' || (to !== undefined && !isMoneyKind(to.kind))
+  if (isShort && name === undefined && isMeasure && reading.value !== null) return unsure(reading.value)
   if (name === undefined || target === undefined || name === target) return reading
   if (SHARED.has(name) && DOLLARS.has(target)) return reading
   if (to === undefined) return reading
@@ -171,6 +177,14 @@ export function inUnitOf(
 }
 
 const OTHER = /^\s?(?:\p{Sc}|(?!\p{sc=Latn})\p{L})/u
+
+/** `5 kilogramów`, of which grams are asked for: a unit as another language, or another case, has it. */
+function isOther(behind: string, wanted: { readonly kind: string; readonly size: number }): boolean {
+  const word = /^\s?(\p{L}+)/u.exec(behind)?.[1] ?? ''
+  const lengths = [1, 2, 3].map((ending) => word.length - ending).filter((length) => length > 3)
+  const like = lengths.map((length) => UNITS.get(word.slice(0, length))).find((one) => one !== undefined)
+  return like !== undefined && (like.kind !== wanted.kind || like.size !== wanted.size)
+}
 
 /** What is told in two numbers: behind the first of them. */
 const SPLIT = /^ ?(\p{L}+|\p{Sc})\.?,? ?(?:(?:and|und|et|y|e|en) )?(\d\d?)(?![.,]?\d| ?[\p{Sc}%])(?: ?(\p{L}+))?/u

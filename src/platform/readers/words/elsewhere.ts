@@ -2,13 +2,16 @@
 
 /** How large a number is, where the word says the same in every language that has it. */
 export const SCALES_ELSEWHERE: Readonly<Record<number, string>> = {
-  1e3: 'tusen tusind tuhat tuhatta þúsund tūkst tūkstotis tūkstoši tūkstantis tūkstančiai tūkstančių tysiąc tysiące tysięcy tys tisíc tisíce tis tisuća tisuće tisoč ezer mie mii bin nghìn ngàn ribu rb libo хил хиљ хиляди тысяча тысячи тысяч тыс тисяча тисячі тисяч тис хиљада хиљаде илјади χιλιάδα χιλιάδες χιλ ათასი ათ հզր հազար мың мянга אלף אלפים ألف ألفا آلاف الف هزار ہزار हज़ार हजार হাজার ਹਜ਼ਾਰ હજાર ஆயிரம் ಸಾವಿರ ആയിരം พัน ພັນ ពាន់',
+  1e3: 'tusen tusind tuhat tuhatta þúsund tūkst tūkstotis tūkstoši tūkstantis tūkstančiai tūkstančių tysiąc tysiące tysięcy tys tisíc tisíce tis tisuća tisuće tisoč ezer mie mii bin nghìn ngàn ribu rb libo хил хиљ хиляди тысяча тысячи тысяч тыс тисяча тисячі тисяч тис хиљада хиљаде илјади χιλιάδα χιλιάδες ათასი ათ հզր հազար мың мянга אלף אלפים ألف ألفا آلاف الف هزار ہزار हज़ार हजार হাজার ਹਜ਼ਾਰ હજાર ஆயிரம் ಸಾವಿರ ആയിരം พัน ພັນ ពាន់',
   1e4: 'หมื่น',
   1e5: 'लाख লাখ লক্ষ ਲੱਖ લાખ لاکھ แสน ແສນ',
-  1e6: 'miljon milljón milljónir milionu miljoner millioner miljoona miljoonaa miljonit miljons miljoni milijonas milijonai milijonų miliony milionów milionů milión milióny miliónov millió milioane milijun milijuna milijon milijona milijonov milyon milj milions triệu juta jt милион милиона милиони миллион миллиона миллионов млн мільйон мільйони мільйонів εκατομμύριο εκατομμύρια εκατ εκ მილიონი միլիոն מיליון מיליוני مليون مليونا ملايين میلیون மில்லியன் మిలియన్ మిలియన్లు ሚሊዮን മില്യൺ ล้าน ລ້ານ លាន',
+  1e6: 'miljon milljón milljónir milionu miljoner millioner miljoona miljoonaa miljonit miljons miljoni milijonas milijonai milijonų miliony milionów milionů milión milióny miliónov millió milioane milijun milijuna milijon milijona milijonov milyon milj milions triệu juta jt милион милиона милиони миллион миллиона миллионов млн мільйон мільйони мільйонів εκατομμύριο εκατομμύρια εκατ მილიონი միլիոն מיליון מיליוני مليون مليونا ملايين میلیون மில்லியன் మిలియన్ మిలియన్లు ሚሊዮን മില്യൺ ล้าน ລ້ານ លាន',
   1e7: 'करोड़ करोड कोटी কোটি ਕਰੋੜ કરોડ کروڑ',
-  1e9: 'miljarder milliarder miljardi miljardia miljardit miljards miljardi milijardas milijardai milijardų miliardów miliarda milliárd miliarde milijarda milijardi milyar miliar tỷ अरब अब्ज ارب பில்லியன் బిలియన్ బిలియన్లు ቢሊዮን mlrd mljrd ប៊ីលាន ຕື້ милиард милиарда милијарди миллиард миллиарда миллиардов млрд мільярд мільярди мільярдів δισεκατομμύριο δισεκατομμύρια δισ მილიარდი միլիարդ מיליארד مليار مليارا مليارات میلیارد',
+  1e9: 'miljarder milliarder miljardi miljardia miljardit miljards miljardi milijardas milijardai milijardų miliardów miliarda milliárd miliarde milijarda milijardi milyar miliar tỷ अब्ज ارب பில்லியன் బిలియన్ బిలియన్లు ቢሊዮን mlrd mljrd ប៊ីលាន ຕື້ милиард милиарда милијарди миллиард миллиарда миллиардов млрд мільярд мільярди мільярдів δισεκατομμύριο δισεκατομμύρια δισ მილიარდი միլիարդ מיליארד مليار مليارا مليارات میلیارد',
 }
+
+/** Words of our languages too: `seit 2010 bin ich`, `3 mie amiche`. */
+export const ALIKE_ELSEWHERE: ReadonlySet<string> = new Set(['bin', 'mie', 'rb', 'tis'])
 
 /** Without their marks, and with no blank behind them, these may be other words. */
 export const OPEN_ELSEWHERE = 'พัน หมื่น แสน ล้าน ร้อย ພັນ ແສນ ລ້ານ ពាន់ លាន ထောင် သောင်း သိန်း သန်း ကုဋေ వేయి వేలు ሺ હા হা ह'.split(' ')
@@ -75,7 +78,8 @@ export const OF_ELSEWHERE = ['พ.ศ.', 'ค.ศ.', 'سنة', 'عام']
 
 /** Halves of the day, before a time or behind it; `later`: twelve may be midnight. */
 export const HALVES_ELSEWHERE: Readonly<Record<'am' | 'pm' | 'later', string>> = {
-  am: '午前 上午 凌晨 오전 صباحا ص π.μ. ب.ن pg p.d.',
-  pm: '午後 下午 오후 مساء م μ.μ. د.ن ptg m.d.',
-  later: '晚上 傍晚 夜 저녁 밤 شام رات दोपहर शाम रात अपराह्न вечера дня пополудні אחה"צ בערב chiều tối ጥዋት ከሰዓት',
+  am: '午前 上午 凌晨 오전 صباحا ص π.μ. ب.ن',
+  pm: '午後 下午 오후 مساء م μ.μ. د.ن',
+  later:
+    '晚上 傍晚 夜 저녁 밤 شام رات दोपहर शाम रात अपराह्न вечера дня пополудні אחה"צ בערב chiều tối pg ptg p.d. m.d. ጥዋት ከሰዓት',
 }
