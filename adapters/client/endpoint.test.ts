@@ -25,6 +25,18 @@ test.each([
   }
 })
 
+test.each(['data: {"a":1}\n\ndata: {"b":', 'data: {"a":1}\n\ndata: {"b"\n', 'data: {"a":1}'])(
+  'an answer that was cut within an event was cut off: %j',
+  async (text) => {
+    const read: unknown[] = []
+    const reading = (async () => {
+      for await (const event of events(new Response(bodyOf([text])))) read.push(event)
+    })()
+    await expect(reading).rejects.toMatchObject({ code: 'cut_off' })
+    expect(read).toEqual([{ a: 1 }])
+  },
+)
+
 test('an event that comes in many pieces is looked through once, not for each of them', async () => {
   const event = JSON.stringify('a'.repeat(100_000))
   const body = bodyOf(`data: ${event}\n\ndata: [DONE]\n\n`.match(/.{1,100}/gs)!)

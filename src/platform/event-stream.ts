@@ -19,11 +19,20 @@ export async function* eventData(
       const { events, left } = ends ? split(done ? `${rest}\n\n` : rest) : { events: [], left: rest }
       rest = left
       if (rest.length > most) throw new RangeError('An event is too long.')
-      yield* events
+      // Some servers leave off the last blank line; where a connection was cut, half an event stands there.
+      yield* done ? events.filter(isWhole) : events
       if (done) return
     }
   } finally {
     await reader.cancel().catch(() => {})
+  }
+}
+
+function isWhole(data: string): boolean {
+  try {
+    return data.trim() === '[DONE]' || JSON.parse(data) !== undefined
+  } catch {
+    return false
   }
 }
 
