@@ -49,7 +49,7 @@ function hanNumber(text: string): number | undefined {
 }
 
 const COUNT = new RegExp(
-  String.raw`(?<!${SIGN}|[第数幾几何\d])${SIGN}+(?=${anyWord(COUNT_SIGNS)})|(?<!\p{L})${SIGN}{2,}(?![\p{L}\d])`,
+  String.raw`(?<!${SIGN}|[第数幾几何上成\d])${SIGN}+(?=${anyWord(COUNT_SIGNS)})|(?<!\p{L})${SIGN}{2,}(?![\p{L}\d])`,
   'gu',
 )
 const SCALED = new RegExp(`[${HAN_SCALES.join('')}]`, 'u')

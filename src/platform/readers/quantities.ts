@@ -140,7 +140,7 @@ const STUCK = new RegExp(
 )
 /** Behind a number: how large it is, or whether it is a part, is another question. `5-10k`, `3/4`, `10 grand`. */
 const OPEN =
-  /^ ?(?:(?:mil|mill|grand|teur|t€)(?!\p{L})|(?:-|to|bis|a|or|oder|ou) ?[$€£]?\d[\d.,]* ?(?:k|mn|bn|mio|mrd|thousand|tausend|mil|mill\p{L}+)(?!\p{L}))|^\/[2348](?![\d/])|^-(?= )|^ ?-$|^[\p{No}\p{Nl}]|^分[之の]|^[^\d\s]{0,3}半|^ ?[数幾几余餘多]|^\u110b\u1167|^ ?(?:tn|tuh|mia|mlr|εκ|χιλ|अरब|(?:tukst|tysi|tisic|tisuc|tuhan|miljo|milj|milij|milio|milia|millj|bilj|bilio|trilj|trilio|тысяч|тисяч|милли|мільи|мили)\p{L}*)(?!\p{L})/u
+  /^ ?(?:(?:mil|mill|grand|teur|t€)(?!\p{L})|(?:-|to|bis|a|or|oder|ou) ?[$€£]?\d[\d.,]* ?(?:k|mn|bn|mio|mrd|thousand|tausend|mil|mill\p{L}+)(?!\p{L}))|^\/[2348](?![\d/])|^-(?= )|^ ?-$|^[\p{No}\p{Nl}]|^分[之の]|^ ?[割成折]|^[^\d\s]{0,3}半|^ ?[数幾几余餘多]|^\u110b\u1167|^ ?(?:tn|tuh|mia|mlr|yuz|сотен|сотни|εκ|χιλ|अरब|(?:tukst|tysi|tisic|tisuc|tuhan|miljo|milj|milij|milio|milia|millj|bilj|bilio|trilj|trilio|trily|bily|трил|бил|біль|тысяч|тисяч|милли|мільи|мили)\p{L}*)(?!\p{L})/u
 /** Accounts write what is owed in brackets. */
 export const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
 export const CLOSED = new RegExp(String.raw`^(?: ?(?:\p{Sc}|${CODE}))?\)`, 'u')

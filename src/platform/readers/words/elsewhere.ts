@@ -81,5 +81,5 @@ export const HALVES_ELSEWHERE: Readonly<Record<'am' | 'pm' | 'later', string>> =
   am: '午前 上午 凌晨 오전 صباحا ص π.μ. ب.ن',
   pm: '午後 下午 오후 مساء م μ.μ. د.ن',
   later:
-    '晚上 傍晚 夜 저녁 밤 شام رات दोपहर शाम रात अपराह्न вечера дня пополудні אחה"צ בערב chiều tối pg ptg p.d. m.d. ጥዋት ከሰዓት',
+    '晚上 傍晚 夜 저녁 밤 شام رات दोपहर शाम रात अपराह्न вечера дня пополудні אחה"צ בערב chiều tối pg ptg p.d. m.d. عصرا ظهرا ليلا ночи akşam gece sonra sore siang malam petang wieczorem południu nocy večer odpoledne seara ጥዋት ከሰዓት',
 }
