@@ -43,9 +43,13 @@ export function readValue(wanted: ValueType, text: string, context: ReaderContex
   return (isOpen || isForeign) && reading.value !== null ? unsure(reading.value) : reading
 }
 
-/** Of the same line, or cell of a table. */
+/** Of the same line, or cell of a table; of a long one what is near: each number of the value asks for it. */
 function lineOf({ before, behind }: NonNullable<ReaderContext['beside']>) {
-  const [left, right] = [before.split(/[\n\t|]/).at(-1)!, behind.split(/[\n\t|]/)[0]!]
+  const left = before
+    .slice(-LONGEST)
+    .split(/[\n\t|]/)
+    .at(-1)!
+  const right = behind.slice(0, LONGEST).split(/[\n\t|]/)[0]!
   return { before: plainPlaces(left, 0, left.length).plain, behind: plainPlaces(right, 0, right.length).plain }
 }
 
