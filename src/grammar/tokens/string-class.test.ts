@@ -187,7 +187,7 @@ describe('a mask in a string', () => {
       // Two characters are free as the pattern is, but an @ that comes first makes the text too short for ever.
       { numRuns: runs(480, 4), examples: [[{ type: 'string', pattern: '^[^@]*@.$', minLength: 3 }, [0, 0], 6]] },
     )
-    expect(masks).toBeGreaterThan(300)
+    expect(masks).toBeGreaterThan(100)
   })
 
   it('takes work once, where the budget restricts nothing', () => {
