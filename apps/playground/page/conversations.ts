@@ -32,7 +32,7 @@ export class Conversations {
 
   /** A new one in front; one without a word is not worth keeping. */
   begin(): void {
-    for (const { id, messages } of [...this.#all]) if (messages.length === 0) this.#drop(id)
+    this.#dropEmpty()
     this.#putInFront([])
   }
 
@@ -45,7 +45,7 @@ export class Conversations {
     const found = this.#all.find((each) => each.id === id)
     if (!found) return
     this.#all.splice(this.#all.indexOf(found), 1)
-    for (const { id, messages } of [...this.#all]) if (messages.length === 0) this.#drop(id)
+    this.#dropEmpty()
     this.#all.unshift(found)
     this.keep()
   }
@@ -78,6 +78,10 @@ export class Conversations {
     this.#all.unshift({ id: crypto.randomUUID(), messages, at: 0 })
     for (const { id } of this.#all.slice(MOST)) this.#drop(id)
     this.keep()
+  }
+
+  #dropEmpty(): void {
+    for (const { id, messages } of [...this.#all]) if (messages.length === 0) this.#drop(id)
   }
 
   #drop(id: string): void {

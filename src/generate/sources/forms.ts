@@ -20,8 +20,8 @@ export function formsOfNumber(value: number): RegExp | undefined {
   const sign = value < 0 ? '[-\\u2212]' : '(?<![-\\u2212])'
   const [whole = '', decimals = ''] = plain.split('.')
   if (whole.length > MOST_DIGITS || plain.includes('e')) return new RegExp(alone(literally(value.toString())), 'gu')
+  const grouped = thousands(whole)
   const written = ['', ',', '\\.', "['\\u2019٬]", '[ \\u00a0\\u2009\\u202f]'].flatMap((mark) => {
-    const grouped = thousands(whole)
     if (mark !== '' && grouped.length === 1) return []
     // The mark before the decimals is not the one between thousands.
     const before = mark === ',' ? '[.٫]' : mark === '\\.' ? '[,٫]' : '[.,٫]'
@@ -64,9 +64,8 @@ export const inText = (pattern: string): string => `(?<![\\p{L}\\p{M}\\p{N}])(?:
 const LETTER = '(?![\\p{scx=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}])[\\p{L}\\p{M}]'
 const MARK = "[.,'\\u2019٫٬]"
 /** What no number stands behind, and none before: `3500` of `3500万` is another. */
-export const BEFORE_NUMBER = `(?:${LETTER}|\\p{N}${MARK}?)$`
-export const BEHIND_NUMBER = `^(?:\\p{M}|(?:${LETTER})*\\p{N}|${MARK}\\p{N}|\\s?[十百千万萬億亿兆천만억조])`
+export const BEFORE_NUMBER = `(?:${LETTER}|\\p{N}${MARK}?)`
+export const BEHIND_NUMBER = `(?:\\p{M}|(?:${LETTER})*\\p{N}|${MARK}\\p{N}|\\s?[十百千万萬億亿兆천만억조])`
 
 /** Nor within a number. */
-const alone = (pattern: string): string =>
-  `(?<!${BEFORE_NUMBER.slice(0, -1)})(?:${pattern})(?!${BEHIND_NUMBER.slice(1)})`
+const alone = (pattern: string): string => `(?<!${BEFORE_NUMBER})(?:${pattern})(?!${BEHIND_NUMBER})`

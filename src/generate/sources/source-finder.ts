@@ -91,8 +91,8 @@ type AreBorders = (text: string, start: number, end: number) => boolean
 const isWordBorder: AreBorders = (text, start, end) => mayBegin(text, start) && mayEnd(text, end)
 
 /** As `formsOfNumber` has it. */
-const BEFORE = new RegExp(`[\\u2212-]$|${BEFORE_NUMBER}`, 'u')
-const BEHIND = new RegExp(BEHIND_NUMBER, 'u')
+const BEFORE = new RegExp(`(?:[\\u2212-]|${BEFORE_NUMBER})$`, 'u')
+const BEHIND = new RegExp(`^${BEHIND_NUMBER}`, 'u')
 /** No unit is longer. */
 const LONGEST_UNIT = 60
 

@@ -24,6 +24,11 @@ export function checkRanks({ rank }: Engine, { id, capabilities }: ModelInfo): v
   throw new V1Error(400, `The model '${id}' cannot rank documents.`, { param: 'model', code: 'unsupported_model' })
 }
 
+export function checkRanking({ scores }: Ranking, { length }: readonly unknown[]): void {
+  if (scores.length !== length) throw new Error('The engine sent no score for each document.')
+  checkNumbers('ranking', [scores])
+}
+
 export const rerank: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
     const request = readRerankRequest(await readJson(service, exchange, signal))
@@ -35,8 +40,7 @@ export const rerank: Route = (service, exchange) =>
       async act(signal) {
         const id = rerankId()
         const ranking = await service.engine.rank!({ id, model, signal, caller: exchange.caller.id, query, documents })
-        if (ranking.scores.length !== documents.length) throw new Error('The engine sent no score for each document.')
-        checkNumbers('ranking', [ranking.scores])
+        checkRanking(ranking, documents)
         return { body: wireRanking(ranking, request, id), usage: { ...NO_USAGE, promptTokens: ranking.promptTokens } }
       },
     }

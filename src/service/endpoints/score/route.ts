@@ -2,11 +2,10 @@ import { getOrMake } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
-import { checkNumbers } from '../../wire/check-part.js'
 import { aBody, aString, badRequest, noteUnknown, optional, required, someTexts } from '../../wire/fields.js'
 import { scoreId, seconds } from '../../wire/ids.js'
 import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
-import { aScored, checkRanks } from '../rerank/route.js'
+import { aScored, checkRanking, checkRanks } from '../rerank/route.js'
 
 /** What `rerank` tells of a query and its documents, pair by pair. */
 export const score: Route = (service, exchange) =>
@@ -25,8 +24,7 @@ export const score: Route = (service, exchange) =>
           const documents = places.map((i) => pairs[i]!.document)
           const call = { id, model, signal, caller: exchange.caller.id, query, documents }
           const ranking = await service.engine.rank!(call)
-          if (ranking.scores.length !== places.length) throw new Error('The engine sent no score for each document.')
-          checkNumbers('ranking', [ranking.scores])
+          checkRanking(ranking, documents)
           for (const [at, i] of places.entries()) scores[i] = ranking.scores[at]!
           promptTokens += ranking.promptTokens
         }

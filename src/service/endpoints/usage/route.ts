@@ -1,6 +1,6 @@
 import { V1Error } from '../../../contract/index.js'
 import { inTurns } from '../../../platform/index.js'
-import { type BucketWidth, type UsageQuery, usagePage } from '../../../usage/index.js'
+import { type BucketWidth, bucketOf, type UsageQuery, usagePage } from '../../../usage/index.js'
 import { jsonResponse, type Route } from '../../answer/service.js'
 import { badRequest } from '../../wire/fields.js'
 
@@ -30,9 +30,8 @@ function readUsageQuery(params: URLSearchParams): UsageQuery {
   }
   const width = WIDTHS.get(readOne(params, 'bucket_width', [...WIDTHS.keys()]) ?? '1d')!
   const batch = readOne(params, 'batch', ['true', 'false'])
-  const floor = (time: number) => time - (time % width.seconds)
   return {
-    from: floor(start),
+    from: bucketOf(start, width.seconds),
     to: end,
     now,
     width: width.seconds,
