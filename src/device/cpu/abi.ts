@@ -18,7 +18,7 @@ import {
 import { EXPERT_GROUPS } from '../operations/expert-matmul/index.js'
 import { OPERATIONS } from '../operations/index.js'
 import { GATED_ROOM } from '../operations/matmul/index.js'
-import { blocksModule } from './block-kinds.js'
+import { blocksModule, SUMS_BYTES } from './block-kinds.js'
 
 export { GROUP }
 
@@ -132,6 +132,7 @@ const INTEGERS = {
   PAGE_BITS: Math.log2(PAGE),
 }
 const SIZES = {
+  SUMS_BYTES,
   ATTEND_ROOM,
   ...{ Q4_BLOCK_BYTES, X_HEADER_BYTES, SLICES, SLICE_BYTES, WORK, MAY_SLEEP, SPINS },
   X_STEP_BYTES_RELAXED: X_STEP_BYTES.relaxed,

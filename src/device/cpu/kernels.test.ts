@@ -14,6 +14,7 @@ import {
   toHalf,
   variants,
 } from './kernels.test-helper.js'
+import { unpackingRoom } from './matrix.js'
 import type { KernelVariant } from './wasm.js'
 
 const KIND: Record<string, number> = { f32: F32, f16: F16, bf16: BF16 }
@@ -183,8 +184,12 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     ['f16', 5, 7, 1],
     ['f16', 24, 48, 5],
     ['f16', 9, 129, 4],
+    ['f16', 75, 33, 1],
+    ['f16', 43, 65, 22],
     ['bf16', 5, 7, 1],
     ['bf16', 9, 129, 6],
+    ['bf16', 75, 33, 3],
+    ['bf16', 21, 129, 16],
   ])('multiply %s %i x %i with %i tokens, bias and addition', async (type, n, k, tokens) => {
     const { call, room, put, putRows, argumentsOf, floats: read } = await bench(variant)
     const source = floats(n * k, n + k)
@@ -206,7 +211,14 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     const args = argumentsOf('matmul', {
       ...PLAIN,
       ...{ kind: KIND[type]!, matrix: w, x: prepared, xStride: k * 4, y, yStride: n * 4 },
-      ...{ rows: n, columns: k, tokens, add: true, bias: put(bias), unpacked: room(SUMS_BYTES) },
+      ...{
+        rows: n,
+        columns: k,
+        tokens,
+        add: true,
+        bias: put(bias),
+        unpacked: room(unpackingRoom(KIND[type]!, k, tokens)),
+      },
     })
     call.matmul!(args, 0, groups, 0)
     for (let t = 0; t < tokens; t++) {
@@ -217,6 +229,37 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     const row = room(k * 4)
     call[`row${type.toUpperCase()}`]!(w, n - 1, row, k)
     expect([...read(row, k)]).toEqual([...values.slice((n - 1) * k)])
+  })
+
+  // Groups side by side, two tokens and more, four, and so many that weights are widened for all of them.
+  it.each(['f32', 'f16', 'bf16'] as const)('give a token the same sums alone and beside others: %s', async (type) => {
+    const { call, room, put, putRows, argumentsOf, floats: read } = await bench(variant)
+    const [n, k, most] = [83, 70, 23]
+    const source = floats(n * k, 1)
+    const size = type === 'f32' ? 4 : 2
+    const bits = type === 'f16' ? Uint16Array.from(source, toHalf) : Uint16Array.from(source, toBrain)
+    const groups = Math.ceil(n / 8)
+    const w = room(groups * 8 * k * size)
+    call.packDense!(putRows(size === 2 ? bits : source, n), size, w, 0, groups, k)
+    const xs = put(floats(most * k, 2))
+    const x = type === 'f16' ? room(most * k * 4) : xs
+    if (type === 'f16') call.scaleUp!(xs, k * 4, x, 0, most, k)
+    const y = room(most * n * 4)
+    const products = (from: number, tokens: number) => {
+      const unpacked = room(unpackingRoom(KIND[type]!, k, tokens))
+      const behind = put(Float32Array.of(1, 2, 3, 4))
+      const at = { matrix: w, x: x + from * k * 4, xStride: k * 4, y, yStride: n * 4, unpacked }
+      call.matmul!(
+        argumentsOf('matmul', { ...PLAIN, ...at, kind: KIND[type]!, rows: n, columns: k, tokens, add: false }),
+        ...[0, groups, 0],
+      )
+      expect([...read(behind, 4)]).toEqual([1, 2, 3, 4])
+      return Array.from({ length: tokens }, (_, t) => read(y + t * n * 4, n))
+    }
+    const alone = Array.from({ length: most }, (_, t) => products(t, 1)[0])
+    for (const tokens of [2, 3, 4, 7, 15, 16, 17, 20, 23]) {
+      expect(products(0, tokens), `${tokens} tokens`).toEqual(alone.slice(0, tokens))
+    }
   })
 })
 

@@ -17,8 +17,10 @@ import { gatherTeam } from './team.js'
 import { FIRST_SETTLED, SETTLED, TRIAL_ROWS, type TrialHost, timesOf, WORTH } from './turns.js'
 import { instantiate, type Kernels, type KernelVariant, multipliesWholeBytes } from './wasm.js'
 
-/** Four rows of activations together, and one that is left; rows of a matrix, two groups and a rest; columns. */
-const [TOKENS, ROWS, COLUMNS] = [5, 20, 512]
+/** As many rows of activations as `WIDENED_FROM` asks for, and one that is left; rows of a matrix, two groups and a rest; columns. */
+const [TOKENS, ROWS, COLUMNS] = [17, 20, 512]
+/** Which that many positions lie in. */
+const PAGES = Int32Array.of(0, 1)
 /** Of attention: each two heads of queries share keys and values. */
 const [HEADS, KEY_HEADS, HEAD_SIZE] = [4, 2, 2 * CACHE_BLOCK]
 const EPSILON = 1e-5
@@ -64,7 +66,7 @@ async function resultsOf(device: Device): Promise<Float32Array[]> {
   /** `count`: rows of the pass. */
   const ran = async (count: number, out: Activations, inputs: readonly Activations[], record: (pass: Pass) => void) => {
     const tokens = Int32Array.from({ length: count }, (_, i) => i)
-    const pass = device.begin({ spans: [{ tokens, position: 0, pages: Int32Array.of(0) }] })
+    const pass = device.begin({ spans: [{ tokens, position: 0, pages: PAGES }] })
     for (const input of inputs) pass.run(embed, tables.get(input)!, input)
     record(pass)
     const read = pass.read(out, count)
@@ -86,7 +88,7 @@ async function resultsOf(device: Device): Promise<Float32Array[]> {
     const qkv = filled((HEADS + 2 * KEY_HEADS) * HEAD_SIZE)
     const [answers, angles] = [rows(HEADS * HEAD_SIZE), vector(TOKENS * HEAD_SIZE)]
     for (const type of ['f32', 'f16', ...PACKED_CACHE_TYPES] satisfies CacheType[]) {
-      const cache = keep(device.cache({ layers: 1, pages: 1, heads: KEY_HEADS, headSize: HEAD_SIZE, type }))
+      const cache = keep(device.cache({ layers: 1, pages: PAGES.length, heads: KEY_HEADS, headSize: HEAD_SIZE, type }))
       await ran(TOKENS, answers, [qkv], (pass) => {
         pass.run(rope, qkv, cache, 0, { heads: HEADS, angles })
         pass.run(attend, qkv, cache, 0, answers, { heads: HEADS, scale: 0.1 })

@@ -17,7 +17,7 @@ import {
 } from './abi'
 import { blockGroupBytes } from './blocks'
 import { multiplyBlocks, multiplyBlocksExact } from './matmul-blocks'
-import { dense1, dense4 } from './matmul-dense'
+import { dense1, dense4, denseOfMany, TOGETHER, WIDENED_FROM } from './matmul-dense'
 import { matmulQ4x1 } from './matmul-q4'
 import { matmulQ4x4 } from './matmul-q4-batch'
 import { matmulQ4Exact } from './matmul-q4-exact'
@@ -60,7 +60,9 @@ export function multiply(
   } else if (kind >= FIRST_BLOCK_KIND) {
     multiplyBlocks(kind | way, w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
   } else {
-    const tile = max(1, TILE_BYTES / groupBytes(kind, k))
+    // Of few tokens each has groups of its own side by side.
+    const fit = TILE_BYTES / groupBytes(kind, k)
+    const tile = tokens < 4 ? max(TOGETHER, fit & -TOGETHER) : max(1, fit)
     for (let g = from; g < to; g += tile) {
       multiplyTile(kind, w, x, xStride, y, yStride, g, min(g + tile, to), n, k, tokens, add, planes)
     }
@@ -105,7 +107,13 @@ function multiplyTile(
   sums: usize,
 ): void {
   let t = 0
-  if (kind !== Q4_EXACT) {
+  if (tokens >= WIDENED_FROM && (kind === F16 || kind === BF16)) {
+    t = tokens & ~3
+    if (kind === F16) denseOfMany<u16>(w, x, xStride, y, yStride, from, to, n, k, t, add, sums)
+    else denseOfMany<i16>(w, x, xStride, y, yStride, from, to, n, k, t, add, sums)
+    x += <usize>t * xStride
+    y += <usize>t * yStride
+  } else if (kind !== Q4_EXACT) {
     for (; t + 4 <= tokens; t += 4) {
       multiply4(kind, w, x, xStride, y, yStride, from, to, n, k, add, sums)
       x += xStride << 2
@@ -140,7 +148,7 @@ function multiply4(
   add: bool,
   sums: usize,
 ): void {
-  if (kind === F16) dense4<u16>(w, x, xStride, y, yStride, from, to, n, k, add, sums)
-  else if (kind === BF16) dense4<i16>(w, x, xStride, y, yStride, from, to, n, k, add, sums)
-  else dense4<f32>(w, x, xStride, y, yStride, from, to, n, k, add, sums)
+  if (kind === F16) dense4<u16, u16>(w, x, xStride, y, yStride, from, to, n, k, add, sums)
+  else if (kind === BF16) dense4<i16, i16>(w, x, xStride, y, yStride, from, to, n, k, add, sums)
+  else dense4<f32, f32>(w, x, xStride, y, yStride, from, to, n, k, add, sums)
 }
