@@ -6,10 +6,10 @@ import { type Channels, channelsOf } from './channels.js'
 import type { MadeForm } from './decide/made-form.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { conversationText } from './prompt/conversation.js'
-import { Guard, type Guarded, guarded, sentinelFor } from './prompt/guard.js'
+import { digitsFor, Guard, type Guarded, guarded, sentinelFor } from './prompt/guard.js'
 import { infillOf } from './prompt/infill.js'
 import { habitsOf } from './prompt/kept-calls.js'
-import { callerTexts, type Habits } from './prompt/messages.js'
+import { callArguments, callerTexts, type Habits } from './prompt/messages.js'
 import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN_TEMPLATE } from './prompt/template.js'
 import { endsInThought, type ThoughtMarks, thoughtMarksOf, thoughtWish } from './thinking.js'
 import { tokenizerInfo } from './tokenizer/info.js'
@@ -144,8 +144,8 @@ export class ChatText {
   }
 
   /** Keeps from what callers write that it controls the model, and leaves it its other added tokens. */
-  guard(sentinel: string): Guard {
-    return new Guard(sentinel, this.#guarded)
+  guard(sentinel: string, digits?: string): Guard {
+    return new Guard(sentinel, this.#guarded, digits)
   }
 
   /** Built when a grammar first asks for it: most of a second for a large tokenizer. */
@@ -191,7 +191,7 @@ export class ChatText {
     if (call.prompt !== undefined) return yield* this.#asItStands(this.#filled(call.prompt, call.suffix), capacity)
     this.#assertMayFit(call, capacity)
     const sentinel = yield* sentinelFor(callerTexts(call))
-    const guard = this.guard(sentinel)
+    const guard = this.guard(sentinel, yield* digitsFor(callArguments(call), callerTexts(call)))
     this.#habits ??= yield* habitsOf(this.template, this.toolFormat)
     let text = yield* conversationText(call, guard, this.template, this.toolFormat, this.#habits)
     const marks = this.thoughtMarks

@@ -14,10 +14,15 @@ export interface Guarded {
 export class Guard {
   readonly #sentinel: string
   readonly #guarded: Guarded
+  /** What numbers in place of others begin with, as no text has it; nothing: there is no need of them. */
+  readonly #digits: string | undefined
+  /** Those others. */
+  readonly #long: string[] = []
 
-  constructor(sentinel: string, guarded: Guarded) {
+  constructor(sentinel: string, guarded: Guarded, digits?: string) {
     this.#sentinel = sentinel
     this.#guarded = guarded
+    this.#digits = digits
   }
 
   /** `trusted` texts keep markers such as `<think>`, which models write themselves; control tokens never pass. */
@@ -37,6 +42,21 @@ export class Guard {
     ) as T
   }
 
+  /**
+   * JSON in which those numbers that a double does not hold are others, which it does: templates, and what spells calls, read
+   * JSON, and print these as they are. `reveal` has them as they were written.
+   */
+  holdNumbers(json: string): string {
+    const digits = this.#digits
+    if (digits === undefined) return json
+    return json.replace(STRING_OR_NUMBER, (found) => {
+      if (!isLong(found) || this.#long.length === 10 ** COUNT) return found
+      const sign = found[0] === '-' ? '-' : ''
+      const held = this.#long.push(found.slice(sign.length)) - 1
+      return `${sign}${digits}${String(held).padStart(COUNT, '0')}`
+    })
+  }
+
   /** A place in a prompt by its number: no text that was protected has one, for none has two sentinels side by side. */
   mark(number: number): string {
     return `${this.#sentinel}${this.#sentinel}${number}${this.#sentinel}`
@@ -44,9 +64,43 @@ export class Guard {
 
   /** Takes the sentinels out again. */
   reveal(text: string): string {
-    return text.replaceAll(this.#sentinel, '')
+    const whole = text.replaceAll(this.#sentinel, '')
+    if (this.#long.length === 0) return whole
+    return whole.replace(
+      new RegExp(`${this.#digits}(\\d{${COUNT}})`, 'g'),
+      (held, number) => this.#long[+number] ?? held,
+    )
   }
 }
+
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+/** Of a whole number: nobody means the seventeenth digit of another. */
+const isLong = (found: string): boolean => /^-?\d{16,}$/.test(found) && !Number.isSafeInteger(Number(found))
+
+/** Digits that count the numbers which were put in place of others. */
+const COUNT = 6
+/** What these may begin with: with so many digits behind it a double holds them. */
+export const BEGINNINGS = Array.from({ length: 16 }, (_, i) => String(8_013_970_246 + 48_271_337 * i))
+
+/** What such numbers begin with in a conversation whose calls have `json` among their arguments, if they need any. */
+export function* digitsFor(json: Iterable<string>, texts: Iterable<string>): Slices<string | undefined> {
+  let isNeeded = false
+  for (const each of json) isNeeded ||= LONG_ENOUGH.test(each)
+  if (!isNeeded) return undefined
+  let left: readonly string[] = BEGINNINGS
+  let seen = 0
+  for (const text of texts) {
+    left = left.filter((digits) => !text.includes(digits))
+    seen += text.length
+    if (seen < SLICE) continue
+    seen = 0
+    yield
+  }
+  return left[0]
+}
+
+const LONG_ENOUGH = /\d{16}/
 
 /** Once for a model: there may be thousands. */
 export const guarded = (special: readonly string[], added: readonly string[]): Guarded => ({

@@ -54,6 +54,13 @@ export function* callerTexts(call: ChatCall): Iterable<string> {
   if (call.output.type === 'json_schema') yield JSON.stringify(call.output.schema)
 }
 
+/** The arguments of all calls that were made. */
+export function* callArguments({ messages }: ChatCall): Iterable<string> {
+  for (const message of messages) {
+    if (message.role === 'assistant') for (const call of message.toolCalls ?? []) yield call.arguments
+  }
+}
+
 /** Messages between two pauses. */
 const SLICE = 256
 
@@ -171,8 +178,10 @@ function convert(
     ...thinkingOf(message, guard, format),
   }
   if (message.role !== 'assistant' || !message.toolCalls?.length) return { role: message.role, content, ...named }
+  const spelled = (call: { readonly name: string; readonly arguments: string }) =>
+    format.spell(call.name, guard.holdNumbers(call.arguments))
   if (inWords && !format.native) {
-    const calls = message.toolCalls.map((call) => format.open + format.spell(call.name, call.arguments) + format.close)
+    const calls = message.toolCalls.map((call) => format.open + spelled(call) + format.close)
     return {
       role: 'assistant',
       content: [content, ...calls.map((call) => guard.protect(call, true))].filter(Boolean).join('\n'),
@@ -181,13 +190,13 @@ function convert(
   }
   if (inWords || !writesCalls) {
     // Their marks are the model's own control tokens; what they say is guarded.
-    const calls = message.toolCalls.map((call) => guard.protect(format.spell(call.name, call.arguments), true))
+    const calls = message.toolCalls.map((call) => guard.protect(spelled(call), true))
     return { role: 'assistant', content: content + together(format, calls), ...named }
   }
   const calls = message.toolCalls.map((call) => ({
     id: idOf(call.id),
     type: 'function' as const,
-    function: guard.protectAll({ name: call.name, arguments: parsed(call.arguments) }),
+    function: guard.protectAll({ name: call.name, arguments: parsed(guard.holdNumbers(call.arguments)) }),
   }))
   return { role: 'assistant', content, tool_calls: calls, ...named }
 }

@@ -7,6 +7,7 @@ import { describeSchema } from '../schema-prompt.js'
 import { call, smallText } from '../testing/call.test-helper.js'
 import { publishedText } from '../testing/published.test-helper.js'
 import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
+import { BEGINNINGS } from './guard.js'
 
 const qwen = publishedText('qwen2_5')
 const llama = publishedText('llama3_2')
@@ -88,6 +89,48 @@ describe('a call that a template would lose is written as its family writes it',
   ])('and one that the template keeps is written by the template: %s', (_, chatTemplate, written) => {
     const text = new ChatText({ ...smallTokenizer(), chatTemplate })
     expect(prompt(text, messages, { tools: [weather] })).toBe(`user:Where?assistant:${written}`)
+  })
+})
+
+describe('numbers of earlier calls that a double does not hold', () => {
+  const id = '123456789012345678901'
+  const json = `{"id":${id},"less":-${id},"some":[${id}2,7,0.1234567890123456789],"text":"${id}"}`
+  const turns = (words: string, call: string) =>
+    `{#- tools ${words} -#}{% for m in messages %}{% if m.tool_calls %}${call}{% else %}{{ m.content }};{% endif %}{% endfor %}`
+  const small = (chatTemplate: string) => new ChatText({ ...smallTokenizer(), chatTemplate })
+  const asTold = `{"id": ${id}, "less": -${id}, "some": [${id}2, 7, 0.12345678901234568], "text": "${id}"}`
+
+  test.each<[string, ChatText, string]>([
+    ["Qwen's template", qwen, `"arguments": ${asTold}`],
+    ["Llama's template", llama, `"parameters": ${asTold}`],
+    [
+      'who writes calls as Python has them',
+      small(turns('[func_name1(', '')),
+      `[get(id=${id}, less=-${id}, some=[${id}2,7,0.12345678901234568], text="${id}")]`,
+    ],
+    [
+      'who writes calls in tags',
+      small(turns('<tool_call><function=<parameter=', '')),
+      `<parameter=id>\n${id}\n</parameter>\n<parameter=less>\n-${id}\n</parameter>\n<parameter=some>\n[${id}2,7,0.12345678901234568]\n`,
+    ],
+    [
+      'who writes calls with a token for quotes',
+      small(turns('<|tool_call> <|"|> <tool_call|>', '')),
+      `get{id:${id},less:-${id},some:[${id}2,7,0.12345678901234568],text:<|"|>${id}<|"|>}`,
+    ],
+    ['whoever is told of tools in words', small('{% for m in messages %}{{ m.content }};{% endfor %}'), json],
+  ])('are written in full by %s', (_, chat, written) => {
+    // What could stand for such a number is what it is where a caller says it.
+    const said = BEGINNINGS.slice(0, 3).map((digits) => `${digits}000000`)
+    const called: ChatMessage = {
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: 'c', name: 'get', arguments: json }],
+    }
+    const text = prompt(chat, [user(said.join()), called, user(`And ${id}?`)], { tools: [weather] })
+    expect(text).toContain(written)
+    expect(text).toContain(said.join())
+    expect(text).toContain(`And ${id}?`)
   })
 })
 
