@@ -27,10 +27,10 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 216_000,
-  './browser': 581_000,
+  './browser': 584_500,
   // What points at values, and the readers of numbers and dates.
-  './core': 499_500,
-  './webgpu': 499_500,
+  './core': 503_000,
+  './webgpu': 503_000,
   './webllm': 234_000,
   './webllm/worker': 241_500,
   './llama-cpp': 257_000,
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_650_000)
+    expect(packed.size).toBeLessThan(1_657_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
