@@ -132,6 +132,16 @@ describe('numbers of earlier calls that a double does not hold', () => {
     expect(text).toContain(said.join())
     expect(text).toContain(`And ${id}?`)
   })
+
+  test('are what they are in what is no JSON, which takes no longer for its quotes', () => {
+    const broken = `{"id":${id},"${'\\"'.repeat(2 ** 19)}`
+    const toolCalls = [{ id: 'c', name: 'get', arguments: broken }]
+    const text = prompt(small('{% for m in messages %}{{ m.content }}{% endfor %}'), [
+      user('x'),
+      { role: 'assistant', content: '', toolCalls },
+    ])
+    expect(text).toContain(broken.slice(0, 100))
+  })
 })
 
 describe('what a model says beside its calls, where a template writes the calls alone', () => {
