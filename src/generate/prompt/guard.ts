@@ -51,9 +51,7 @@ export class Guard {
     if (digits === undefined || !LONG_ENOUGH.test(json) || !isJson(json)) return json
     return json.replace(STRING_OR_NUMBER, (found) => {
       if (!isLong(found) || this.#long.length === 10 ** COUNT) return found
-      const sign = found[0] === '-' ? '-' : ''
-      const held = this.#long.push(found.slice(sign.length)) - 1
-      return `${sign}${digits}${String(held).padStart(COUNT, '0')}`
+      return digits + String(this.#long.push(found) - 1).padStart(COUNT, '0')
     })
   }
 
