@@ -48,7 +48,7 @@ export class Guard {
    */
   holdNumbers(json: string): string {
     const digits = this.#digits
-    if (digits === undefined || !LONG_ENOUGH.test(json) || !isJson(json)) return json
+    if (digits === undefined || !LONG_ENOUGH.test(json)) return json
     return json.replace(STRING_OR_NUMBER, (found) => {
       if (!isLong(found) || this.#long.length === 10 ** COUNT) return found
       return digits + String(this.#long.push(found) - 1).padStart(COUNT, '0')
@@ -71,17 +71,8 @@ export class Guard {
   }
 }
 
-/** Where a text is no JSON, each of its quotes may have it look through all that follows. */
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
+/** A text that does not end goes to the end: each of its quotes would else have all that follows looked through. */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
 
 /** Of a whole number: nobody means the seventeenth digit of another. */
 const isLong = (found: string): boolean => /^-?\d{16,}$/.test(found) && !Number.isSafeInteger(Number(found))

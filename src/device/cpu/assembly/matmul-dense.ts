@@ -31,8 +31,6 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
   const end = x + ((<usize>k) << 2)
   const bits = bitsOf<T>()
   let p = w + <usize>from * gap
-  let row = from * GROUP
-  let out = y + ((<usize>row) << 2)
   for (; from + TOGETHER <= to; from += TOGETHER) {
     let s0 = f32x4.splat(0)
     let s1 = s0
@@ -65,12 +63,10 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
       o += step
     }
     p = o
-    putGroup<T>(out, s0, s1, n - row, add)
-    putGroup<T>(out + 32, t0, t1, n - row - 8, add)
-    putGroup<T>(out + 64, u0, u1, n - row - 16, add)
-    putGroup<T>(out + 96, v0, v1, n - row - 24, add)
-    row += TOGETHER * GROUP
-    out += TOGETHER * GROUP * 4
+    putGroup<T>(y, from, s0, s1, n, add)
+    putGroup<T>(y, from + 1, t0, t1, n, add)
+    putGroup<T>(y, from + 2, u0, u1, n, add)
+    putGroup<T>(y, from + 3, v0, v1, n, add)
   }
   for (; from < to; from++) {
     let s0 = f32x4.splat(0)
@@ -82,13 +78,13 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
       s1 = f32x4.add(s1, f32x4.mul(next4<T>(p, line, bits), e))
       p += step
     }
-    putGroup<T>(out, s0, s1, n - row, add)
-    row += GROUP
-    out += GROUP * 4
+    putGroup<T>(y, from, s0, s1, n, add)
   }
 }
 
-function putGroup<T>(out: usize, a: v128, b: v128, rows: i32, add: bool): void {
+function putGroup<T>(y: usize, group: i32, a: v128, b: v128, n: i32, add: bool): void {
+  const out = y + ((<usize>(group * GROUP)) << 2)
+  const rows = n - group * GROUP
   putRows(out, lower<T>(a, b), rows, add)
   putRows(out + 16, upper<T>(a, b), rows - 4, add)
 }
