@@ -2,19 +2,13 @@
  * A model of each family at the width of one that people run, with fewer layers and words, as GGUF in 4 bits: what llama.cpp
  * and our core read alike. Weights are made up; speed does not hang on them.
  */
+import type { ModelShape } from '../../src/bench/shapes.js'
 import { llamaMetadata } from '../../test/oracles/families/llama.js'
 import { addWords } from '../../test/oracles/files/gguf.js'
 import { F32, Metadata, type Tensor, writeGgufFile } from '../peers/gguf-file.js'
 import { type BlockName, blocksOf, type Place } from './blocks.js'
 
-interface Sizes {
-  readonly hidden: number
-  readonly inner: number
-  readonly layers: number
-  readonly heads: number
-  readonly keyHeads: number
-  readonly headSize: number
-}
+type Sizes = Omit<ModelShape, 'vocabulary'>
 
 /** By columns and rows in 4 bits, or values in f32; `fill`: what they are. */
 interface Row {

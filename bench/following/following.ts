@@ -4,6 +4,7 @@ import { GpuDevice } from '../../src/device/gpu/gpu-device.js'
 import { loadCore } from '../../src/models/load.js'
 import { GPUS, ofZeros } from '../guard/steps.js'
 import { StillGpu } from '../guard/still-gpu.js'
+import { SAMPLE } from '../profile/measure.js'
 
 /** In milliseconds. */
 export interface Pretended {
@@ -29,7 +30,7 @@ export async function following({ pass, roundTrip, mask: masking }: Pretended) {
   const mask = new Uint32Array(Math.ceil(core.vocabSize / 32)).fill(0xffffffff)
   const sample = (index: number): SampleSettings => {
     gpu.now += masking
-    return { temperature: 0.8, topP: 0.95, seed: 1, index, presencePenalty: 0, frequencyPenalty: 0, mask }
+    return { ...SAMPLE, index, mask }
   }
   const first = core.open()
   await core.step([{ sequence: first, tokens: [7], sample: sample(0) }])

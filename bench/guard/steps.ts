@@ -9,6 +9,7 @@ import type { Core } from '../../src/models/core.js'
 import type { WeightSource } from '../../src/models/files/source.js'
 import { loadCore } from '../../src/models/load.js'
 import { blockBytes, isBlockType } from '../../src/platform/block-types.js'
+import { SAMPLE } from '../profile/measure.js'
 import type { Counts } from './compare.js'
 import { StillGpu } from './still-gpu.js'
 
@@ -22,14 +23,6 @@ export const GPUS: Readonly<Record<string, GpuTraits>> = {
 
 const [NEAR, FAR] = [128, 1024]
 const BATCH = 8
-const SAMPLE: SampleSettings = {
-  temperature: 0.8,
-  topP: 0.95,
-  seed: 1,
-  index: 0,
-  presencePenalty: 0,
-  frequencyPenalty: 0,
-}
 
 /** So many layers of a family show all kinds that it has, but of those whose last layers share what earlier ones keep. */
 const LAYERS = 6

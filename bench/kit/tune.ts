@@ -20,6 +20,7 @@ import { rope } from '../../src/device/operations/rope/index.js'
 import { angleTable } from '../../src/models/angles.js'
 import { loadCore } from '../../src/models/load.js'
 import { BLOCK_TYPES } from '../../src/platform/block-types.js'
+import { SAMPLE } from '../profile/measure.js'
 import { tell } from './message.js'
 import type { Subject, TunedRow } from './tuned.js'
 
@@ -206,10 +207,6 @@ function difference(got: Float32Array, expected: Float32Array): number {
   }
   return gap / Math.max(most, 1e-30)
 }
-
-const SAMPLE = {
-  ...{ temperature: 0.8, topP: 0.95, seed: 1, index: 0, presencePenalty: 0, frequencyPenalty: 0 },
-} as const
 
 /** By the clock: prompts in chunks of several sizes, and steps after them, without and with what is tried. */
 async function prompts(gpu: GPU, software: boolean, until: number): Promise<void> {

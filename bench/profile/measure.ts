@@ -27,13 +27,8 @@ export interface OpenedDevice {
 }
 
 /** Top-p, as most chats ask for it: greedy decoding would hide what drawing costs. */
-const SAMPLE: SampleSettings = {
-  temperature: 0.8,
-  topP: 0.95,
-  seed: 1,
-  index: 0,
-  presencePenalty: 0,
-  frequencyPenalty: 0,
+export const SAMPLE: SampleSettings = {
+  ...{ temperature: 0.8, topP: 0.95, seed: 1, index: 0, presencePenalty: 0, frequencyPenalty: 0 },
 }
 /** Enough for kernels to be compiled and code to be warm. */
 const WARM = 3

@@ -1,6 +1,5 @@
 /** What a step of decoding asks of a GPU and of the processor that records it, on a GPU that computes nothing. */
 import { SHAPES, syntheticSource } from '../../src/bench/shapes.js'
-import type { SampleSettings } from '../../src/contract/token-model.js'
 import { GpuDevice } from '../../src/device/gpu/gpu-device.js'
 import { groupOf } from '../../src/device/gpu/kernels/blocks.js'
 import type { GpuTraits } from '../../src/device/gpu/kernels/kernel.js'
@@ -8,6 +7,7 @@ import { loadCore } from '../../src/models/load.js'
 import { type BlockType, blockBytes, isBlockType } from '../../src/platform/block-types.js'
 import { ofZeros } from '../guard/steps.js'
 import { type Dispatched, StillGpu } from '../guard/still-gpu.js'
+import { SAMPLE } from '../profile/measure.js'
 import { inMixture } from './mixture.js'
 
 export interface StepCost {
@@ -24,9 +24,6 @@ export interface StepCost {
   readonly activations: number
 }
 
-const SAMPLE: SampleSettings = {
-  ...{ temperature: 0.8, topP: 0.95, seed: 1, index: 0, presencePenalty: 0, frequencyPenalty: 0 },
-}
 const BEHIND = 128
 
 /** How the weights are kept. */

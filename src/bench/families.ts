@@ -1,26 +1,21 @@
 /** Models of other families than Llama by their shapes alone, under the names that transformers gives their tensors. */
 import type { JsonObject } from '../platform/index.js'
+import type { ModelShape } from './shapes.js'
 import type { SyntheticModel, SyntheticTensor } from './synthetic.js'
-
-interface Sizes {
-  readonly hidden: number
-  readonly inner: number
-  readonly layers: number
-  readonly heads: number
-  readonly keyHeads: number
-  readonly headSize: number
-  readonly vocabulary: number
-}
 
 const sizes = (
   [hidden, inner, layers]: readonly [hidden: number, inner: number, layers: number],
   [heads, keyHeads, headSize]: readonly [heads: number, keyHeads: number, headSize: number],
   vocabulary: number,
-): Sizes => ({ hidden, inner, layers, heads, keyHeads, headSize, vocabulary })
+): ModelShape => ({ hidden, inner, layers, heads, keyHeads, headSize, vocabulary })
 
 const LAYER = (i: number) => `model.layers.${i}`
 
-function model(of: Sizes, config: JsonObject, layer: (at: string, i: number) => SyntheticTensor[]): SyntheticModel {
+function model(
+  of: ModelShape,
+  config: JsonObject,
+  layer: (at: string, i: number) => SyntheticTensor[],
+): SyntheticModel {
   return {
     naming: 'huggingface',
     config: {
@@ -48,7 +43,7 @@ const norms = (at: string, size: number, ...names: string[]) =>
   names.map((name): SyntheticTensor => [`${at}.${name}.weight`, size])
 
 /** `gates`: as many rows for each query again. */
-function attention(at: string, of: Sizes, { out = 'o_proj', gates = false } = {}): SyntheticTensor[] {
+function attention(at: string, of: ModelShape, { out = 'o_proj', gates = false } = {}): SyntheticTensor[] {
   const { hidden, heads, keyHeads, headSize } = of
   const self = `${at}.self_attn`
   return [
@@ -59,7 +54,7 @@ function attention(at: string, of: Sizes, { out = 'o_proj', gates = false } = {}
   ]
 }
 
-function mlp(at: string, { hidden, inner }: Sizes, [gate, up, down] = ['gate_proj', 'up_proj', 'down_proj']) {
+function mlp(at: string, { hidden, inner }: ModelShape, [gate, up, down] = ['gate_proj', 'up_proj', 'down_proj']) {
   return [
     [`${at}.${gate}`, inner, hidden],
     [`${at}.${up}`, inner, hidden],
@@ -69,7 +64,7 @@ function mlp(at: string, { hidden, inner }: Sizes, [gate, up, down] = ['gate_pro
 
 const BEFORE = ['input_layernorm', 'post_attention_layernorm']
 
-function qwen3(of: Sizes): SyntheticModel {
+function qwen3(of: ModelShape): SyntheticModel {
   return model(of, { model_type: 'qwen3', rope_theta: 1_000_000 }, (at) => [
     ...norms(at, of.hidden, ...BEFORE),
     ...norms(at, of.headSize, 'self_attn.q_norm', 'self_attn.k_norm'),
@@ -79,12 +74,12 @@ function qwen3(of: Sizes): SyntheticModel {
 }
 
 /** Norms as plain weights, and nothing beside attention and MLP. */
-function plain(of: Sizes, config: JsonObject): SyntheticModel {
+function plain(of: ModelShape, config: JsonObject): SyntheticModel {
   return model(of, config, (at) => [...norms(at, of.hidden, ...BEFORE), ...attention(at, of), ...mlp(`${at}.mlp`, of)])
 }
 
 /** Three quarters of each head turn; projections that read the same lie in one matrix. */
-function phi4(of: Sizes): SyntheticModel {
+function phi4(of: ModelShape): SyntheticModel {
   const { hidden, inner, heads, keyHeads, headSize } = of
   return model(of, { model_type: 'phi3', partial_rotary_factor: 0.75 }, (at) => [
     ...norms(at, hidden, ...BEFORE),
@@ -96,7 +91,7 @@ function phi4(of: Sizes): SyntheticModel {
 }
 
 /** Positions beyond the first 16,384 by YaRN, queries that grow with them. */
-function ministral3(of: Sizes): SyntheticModel {
+function ministral3(of: ModelShape): SyntheticModel {
   const rope_parameters = {
     rope_type: 'yarn',
     rope_theta: 1_000_000,
@@ -109,15 +104,15 @@ function ministral3(of: Sizes): SyntheticModel {
   return plain(of, { model_type: 'ministral3', max_position_embeddings: 262_144, rope_parameters })
 }
 
-function granite(of: Sizes): SyntheticModel {
+function granite(of: ModelShape): SyntheticModel {
   const factors = { embedding_multiplier: 12, residual_multiplier: 0.22, logits_scaling: 8 }
   const attention_multiplier = 1 / of.headSize
   return plain(of, { model_type: 'granite', rope_theta: 10_000_000, attention_multiplier, ...factors })
 }
 
-const smollm3 = (of: Sizes) => plain(of, { model_type: 'smollm3', rope_theta: 5_000_000 })
+const smollm3 = (of: ModelShape) => plain(of, { model_type: 'smollm3', rope_theta: 5_000_000 })
 
-function gemma3(of: Sizes): SyntheticModel {
+function gemma3(of: ModelShape): SyntheticModel {
   const config = { model_type: 'gemma3_text', sliding_window: 512, hidden_activation: 'gelu_pytorch_tanh' }
   return model(of, config, (at) => [
     ...norms(at, of.hidden, ...BEFORE, 'pre_feedforward_layernorm', 'post_feedforward_layernorm'),
@@ -128,7 +123,7 @@ function gemma3(of: Sizes): SyntheticModel {
 }
 
 /** Every fifth layer is full; the last `shared` have no keys and values of their own, and twice as large an MLP if `wide`. */
-function gemma4(of: Sizes, shared: number, wide: boolean): SyntheticModel {
+function gemma4(of: ModelShape, shared: number, wide: boolean): SyntheticModel {
   const [full, beside] = [512, 256]
   const isFull = (i: number) => (i + 1) % (wide ? 5 : 6) === 0
   const layer_types = Array.from({ length: of.layers }, (_, i) => (isFull(i) ? 'full_attention' : 'sliding_attention'))
@@ -160,7 +155,7 @@ function gemma4(of: Sizes, shared: number, wide: boolean): SyntheticModel {
 }
 
 /** `attends`: the layers of attention. */
-function lfm2(of: Sizes, attends: readonly number[]): SyntheticModel {
+function lfm2(of: ModelShape, attends: readonly number[]): SyntheticModel {
   const layer_types = Array.from({ length: of.layers }, (_, i) => (attends.includes(i) ? 'full_attention' : 'conv'))
   const config = { model_type: 'lfm2', layer_types, conv_L_cache: 3, block_auto_adjust_ff_dim: false }
   const plain = model(of, config, (at, i) => [
@@ -184,7 +179,7 @@ function lfm2(of: Sizes, attends: readonly number[]): SyntheticModel {
 }
 
 /** Linear attention with so many heads of keys and of values, of 128 values each. */
-function qwen35(of: Sizes, keyHeads: number, valueHeads: number): SyntheticModel {
+function qwen35(of: ModelShape, keyHeads: number, valueHeads: number): SyntheticModel {
   const [keys, values] = [keyHeads * 128, valueHeads * 128]
   const linear = {
     linear_num_key_heads: keyHeads,
