@@ -1,7 +1,7 @@
 import type { ChatCall, Part, TokenLogprob, Usage, V1Error } from '../../contract/index.js'
 import { checkPart } from './check-part.js'
 import { type EvidenceOfDocument, evidenceIn, withEvidence } from './evidence.js'
-import { toolCallId } from './ids.js'
+import { seconds, toolCallId } from './ids.js'
 
 /** What every chunk of a reply, or the whole of it, says alike. */
 export interface ReplyHead {
@@ -234,11 +234,14 @@ export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTok
 
 const wordless = (usage: Usage): Usage => ({ ...usage, completionTokens: 0, reasoningTokens: 0 })
 
-/** Of what writes nothing, as vLLM tells it. */
-export const wireTextsUsage = (promptTokens: number) => ({
-  prompt_tokens: promptTokens,
-  total_tokens: promptTokens,
-  completion_tokens: 0,
+/** What was made of texts, one after the other, as vLLM tells it. */
+export const wireTexts = (id: string, model: string, data: readonly object[], promptTokens: number) => ({
+  id,
+  object: 'list',
+  created: seconds(),
+  model,
+  data,
+  usage: { prompt_tokens: promptTokens, total_tokens: promptTokens, completion_tokens: 0 },
 })
 
 export function wireUsage(usage: Usage, forcedTokens?: number): WireUsage {

@@ -5,8 +5,8 @@ import { once } from '../../answer/once.js'
 import type { Exchange, Route, Service } from '../../answer/service.js'
 import { checkNumbers } from '../../wire/check-part.js'
 import { aBody, aBoolean, anInteger, aString, noteUnknown, optional, required, unsupported } from '../../wire/fields.js'
-import { classifyId, seconds } from '../../wire/ids.js'
-import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
+import { classifyId } from '../../wire/ids.js'
+import { NO_USAGE, wireTexts } from '../../wire/reply.js'
 import { readInputs } from '../embeddings/route.js'
 
 export function checkClassifies({ classify }: Engine, { id, capabilities }: ModelInfo): void {
@@ -24,8 +24,9 @@ export const classify: Route = (service, exchange) =>
       async act(signal) {
         const id = classifyId()
         const classified = await classifyTexts(service, exchange, request, id, signal)
-        const body = wireClasses(classified, request, id, seconds())
-        return { body, usage: { ...NO_USAGE, promptTokens: classified.promptTokens } }
+        const { promptTokens } = classified
+        const body = wireTexts(id, request.model, wireClasses(classified), promptTokens)
+        return { body, usage: { ...NO_USAGE, promptTokens } }
       },
     }
   })
@@ -87,22 +88,10 @@ export function readTexts(body: JsonObject, own: readonly string[] = []): TextsR
 export const readClassifyRequest = (json: unknown): TextsRequest => readTexts(aBody(json))
 
 /** In the order of the inputs, each with the likeliest class. */
-export function wireClasses(
-  { probabilities, labels, promptTokens }: Classified,
-  { model }: TextsRequest,
-  id: string,
-  created: number,
-) {
-  return {
-    id,
-    object: 'list',
-    created,
-    model,
-    data: probabilities.map((each, index) => {
-      const probs = Array.from(each)
-      const best = probs.reduce((best, one, i) => (one > probs[best]! ? i : best), 0)
-      return { index, label: labels?.[best] ?? null, probs, num_classes: probs.length }
-    }),
-    usage: wireTextsUsage(promptTokens),
-  }
+function wireClasses({ probabilities, labels }: Classified) {
+  return probabilities.map((each, index) => {
+    const probs = Array.from(each)
+    const best = probs.reduce((best, one, i) => (one > probs[best]! ? i : best), 0)
+    return { index, label: labels?.[best] ?? null, probs, num_classes: probs.length }
+  })
 }

@@ -3,8 +3,8 @@ import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
 import { aBody, oneOf, optional, unsupported } from '../../wire/fields.js'
-import { poolingId, seconds } from '../../wire/ids.js'
-import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
+import { poolingId } from '../../wire/ids.js'
+import { NO_USAGE, wireTexts } from '../../wire/reply.js'
 import { checkClassifies, classifyTexts, readTexts, type TextsRequest } from '../classify/route.js'
 import { checkEmbeds, type EmbeddingForm, readEmbeddingForm, vectorsOf, wireVector } from '../embeddings/route.js'
 
@@ -26,9 +26,11 @@ export const pooling: Route = (service, exchange) =>
           const { probabilities: vectors, promptTokens } = await classifyTexts(service, exchange, request, id, signal)
           return { vectors, promptTokens }
         }
-        const pooled = await made()
-        const body = wirePooling(pooled, request, id, seconds())
-        return { body, usage: { ...NO_USAGE, promptTokens: pooled.promptTokens } }
+        const { vectors, promptTokens } = await made()
+        const data = vectors.map((each, index) => {
+          return { index, object: 'pooling', data: wireVector(each, request.encoding) }
+        })
+        return { body: wireTexts(id, request.model, data, promptTokens), usage: { ...NO_USAGE, promptTokens } }
       },
     }
   })
@@ -67,20 +69,4 @@ export function readPoolingRequest(json: unknown): PoolingRequest {
   optional(body, 'embed_dtype', '', aType)
   optional(body, 'endianness', '', anOrder)
   return { ...texts, ...(task !== undefined && { task }), ...readEmbeddingForm(body) }
-}
-
-export function wirePooling(
-  { vectors, promptTokens }: { readonly vectors: readonly ArrayLike<number>[]; readonly promptTokens: number },
-  { model, encoding }: PoolingRequest,
-  id: string,
-  created: number,
-) {
-  return {
-    id,
-    object: 'list',
-    created,
-    model,
-    data: vectors.map((vector, index) => ({ index, object: 'pooling', data: wireVector(vector, encoding) })),
-    usage: wireTextsUsage(promptTokens),
-  }
 }

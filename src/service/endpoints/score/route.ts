@@ -3,15 +3,14 @@ import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
 import { aBody, aString, badRequest, noteUnknown, optional, required, someTexts } from '../../wire/fields.js'
-import { scoreId, seconds } from '../../wire/ids.js'
-import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
+import { scoreId } from '../../wire/ids.js'
+import { NO_USAGE, wireTexts } from '../../wire/reply.js'
 import { aScored, checkRanking, checkRanks } from '../rerank/route.js'
 
 /** What `rerank` tells of a query and its documents, pair by pair. */
 export const score: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
-    const request = readScoreRequest(await readJson(service, exchange, signal))
-    const { model, pairs, ignored } = request
+    const { model, pairs, ignored } = readScoreRequest(await readJson(service, exchange, signal))
     return {
       model,
       ignored,
@@ -28,8 +27,8 @@ export const score: Route = (service, exchange) =>
           for (const [at, i] of places.entries()) scores[i] = ranking.scores[at]!
           promptTokens += ranking.promptTokens
         }
-        const body = wireScores({ scores, promptTokens }, request, id, seconds())
-        return { body, usage: { ...NO_USAGE, promptTokens } }
+        const data = scores.map((score, index) => ({ index, object: 'score', score }))
+        return { body: wireTexts(id, model, data, promptTokens), usage: { ...NO_USAGE, promptTokens } }
       },
     }
   })
@@ -75,22 +74,5 @@ export function readScoreRequest(json: unknown): ScoreRequest {
     model,
     pairs: documents.texts.map((document, i) => ({ document, query: queries.texts[i] ?? queries.texts[0]! })),
     ignored,
-  }
-}
-
-/** In the order in which they were asked. */
-export function wireScores(
-  { scores, promptTokens }: { readonly scores: readonly number[]; readonly promptTokens: number },
-  { model }: ScoreRequest,
-  id: string,
-  created: number,
-) {
-  return {
-    id,
-    object: 'list',
-    created,
-    model,
-    data: scores.map((score, index) => ({ index, object: 'score', score })),
-    usage: wireTextsUsage(promptTokens),
   }
 }
