@@ -1,28 +1,17 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { DecideCall } from '../../src/contract/engine.js'
 import { scripted } from '../../src/engines/scripted.js'
 import { createV1 } from '../../src/index.js'
+import { heard } from '../../src/service/v1.test-helper.js'
 import { localV1 } from '../ai-sdk.js'
 import type { Deciding } from './decision-model.js'
 
-const calls: DecideCall[] = []
-const engine = scripted({
+const deciding = scripted({
   models: { 'test/decides': '' },
   capabilities: { decisions: true },
   decide: ({ instructions, options }) => (instructions === 'Refuse.' ? undefined : options.map((_, i) => 2 ** i)),
 })
-const decide = engine.decide!
-const v1 = createV1({
-  engine: {
-    ...engine,
-    decide(call) {
-      calls.push(call)
-      return decide(call)
-    },
-  },
-  keys: 'none',
-  log: () => {},
-})
+const { calls, engine } = heard(deciding)
+const v1 = createV1({ engine, keys: 'none', log: () => {} })
 afterAll(() => v1.close())
 const model = localV1(v1).decisionModel('test/decides')
 const TEXT = [{ type: 'text', text: 'Help!' }] as const

@@ -11,6 +11,7 @@ import {
   finish,
   jsonOf,
   posting,
+  recorded,
   serviceOf,
   text,
   until,
@@ -73,16 +74,8 @@ describe('upstream', () => {
   })
 
   it('passes on thoughts and images', async () => {
-    const calls: ChatCall[] = []
-    const behind = scripted({
-      models: {
-        'test/hello': (call) => {
-          calls.push(call)
-          return [{ type: 'reasoning-delta', choice: 0, text: 'Hm.' }, text('A cat.'), finish()]
-        },
-      },
-      capabilities: { images: true },
-    })
+    const { calls, script } = recorded([{ type: 'reasoning-delta', choice: 0, text: 'Hm.' }, text('A cat.'), finish()])
+    const behind = scripted({ models: { 'test/hello': script }, capabilities: { images: true } })
     const baseURL = await listen(express(serviceOf(behind, { keys: ['k'] }).v1))
     const models = { 'cluster/hello': 'test/hello' }
     const engine = upstream({ baseURL, apiKey: 'k', models, capabilities: { images: true } })
@@ -149,16 +142,12 @@ describe('upstream', () => {
   })
 
   it('passes on what only servers of open models take, where it is said that this one does', async () => {
-    const calls: ChatCall[] = []
     const capabilities = { sampling: true, tokens: true }
-    const script = (call: ChatCall): Part[] => {
-      calls.push(call)
-      return [
-        { type: 'prompt', tokens: [1, 2] },
-        text('Hi'),
-        { type: 'finish', choice: 0, reason: 'stop', tokens: [3, 4] },
-      ]
-    }
+    const { calls, script } = recorded([
+      { type: 'prompt', tokens: [1, 2] },
+      text('Hi'),
+      { type: 'finish', choice: 0, reason: 'stop', tokens: [3, 4] },
+    ])
     const behind = serviceOf(scripted({ models: { 'test/hello': script }, capabilities }), { keys: ['k'] })
     const baseURL = await listen(express(behind.v1))
     const engine = upstream({ baseURL, apiKey: 'k', models: ['test/hello'], capabilities })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
-import type { Engine, Part } from '../contract/engine.js'
+import type { ChatCall, DecideCall, Engine, Part } from '../contract/engine.js'
 import { type Script, scripted } from '../engines/scripted.js'
 import { createV1, type V1, type V1Options } from './v1.js'
 
@@ -29,6 +29,26 @@ export function serviceOf(script: Script | Engine = 'Hello there, you.', options
   return { v1, ...asking(v1) }
 }
 
+/** A script that keeps what it is asked. */
+export function recorded(script: Script = 'Hi') {
+  const calls: ChatCall[] = []
+  const recording = (call: ChatCall) => {
+    calls.push(call)
+    return typeof script === 'function' ? script(call) : script
+  }
+  return { calls, script: recording }
+}
+
+/** The same engine, which keeps what it is asked to decide. */
+export function heard(engine: Engine) {
+  const calls: DecideCall[] = []
+  const decide = (call: DecideCall) => {
+    calls.push(call)
+    return engine.decide!(call)
+  }
+  return { calls, engine: { ...engine, decide } }
+}
+
 const isEngine = (value: Script | Engine): value is Engine =>
   typeof value === 'object' && 'generate' in (value as object)
 
@@ -51,10 +71,10 @@ export function chatInit(body: object = {}, init: RequestInit = {}): RequestInit
 }
 
 /** A body of JSON that asks the model. */
-export const posting = (body: object): RequestInit => ({
+export const posting = (body: object, headers: Record<string, string> = {}): RequestInit => ({
   method: 'POST',
   body: JSON.stringify({ model: MODEL, ...body }),
-  headers: { 'content-type': 'application/json' },
+  headers: { 'content-type': 'application/json', ...headers },
 })
 
 export function chatRequest(body: object = {}, init: RequestInit = {}): Request {

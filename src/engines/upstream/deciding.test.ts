@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createV1 } from '../../service/v1.js'
-import { errorOf, jsonOf, serviceOf } from '../../service/v1.test-helper.js'
+import { errorOf, jsonOf, posting, serviceOf } from '../../service/v1.test-helper.js'
 import { promptApi } from '../prompt-api/index.js'
 import { standIn } from '../prompt-api/stand-in.test-helper.js'
 import { scripted } from '../scripted.js'
@@ -15,12 +15,7 @@ function passing(send: Send, decisions?: DecisionsForm) {
   const { ask } = serviceOf(
     upstream({ baseURL: 'http://localhost/v1', models: [MODEL], capabilities, decisions, fetch: send }),
   )
-  const post = (path: string) => (body: object) =>
-    ask(path, {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, ...body }),
-      headers: { 'content-type': 'application/json' },
-    })
+  const post = (path: string) => (body: object) => ask(path, posting({ model: MODEL, ...body }))
   return { decisions: post('/decisions'), systemOne: post('/systemone') }
 }
 
@@ -255,12 +250,7 @@ describe('behind an engine that cannot decide', () => {
     })
     const engine = fallback(promptApi({ id, languageModel: api }), decides)
     const { ask, chat } = serviceOf(engine)
-    const post = (path: string, body: object) =>
-      ask(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ model: id, ...body }),
-      })
+    const post = (path: string, body: object) => ask(path, posting({ model: id, ...body }))
     for (let twice = 0; twice < 2; twice++) {
       const { answers } = jsonOf(await post('/decisions', { input: 'x', questions: [predicate] }))
       expect(answers).toEqual([{ type: 'predicate', name: null, probability: 0.5 }])

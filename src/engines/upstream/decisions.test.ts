@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { DecideCall } from '../../contract/engine.js'
 import { createV1 } from '../../service/v1.js'
-import { errorOf, jsonOf, serviceOf } from '../../service/v1.test-helper.js'
+import { errorOf, heard, jsonOf, posting, serviceOf } from '../../service/v1.test-helper.js'
 import { scripted } from '../scripted.js'
 import { fallback, upstream } from '../upstream.js'
 
@@ -17,35 +16,19 @@ function passing(send: Send) {
     fetch: send,
   })
   const { ask } = serviceOf(engine)
-  const post = (path: string) => (body: object) =>
-    ask(path, {
-      method: 'POST',
-      body: JSON.stringify({ model: 'cluster/decides', ...body }),
-      headers: { 'content-type': 'application/json' },
-    })
+  const post = (path: string) => (body: object) => ask(path, posting({ model: 'cluster/decides', ...body }))
   return { engine, decisions: post('/decisions'), systemOne: post('/systemone') }
 }
 
 /** Our own service in front of another of our services, which keeps what it is asked. */
 function chained(capabilities: object = { decisions: true, images: true }) {
-  const calls: DecideCall[] = []
-  const engine = scripted({
+  const deciding = scripted({
     models: { 'test/decides': '' },
     capabilities,
     decide: ({ instructions, options }) => (instructions === 'Refuse.' ? undefined : options.map((_, i) => 2 ** i)),
   })
-  const decide = engine.decide!
-  const behind = createV1({
-    engine: {
-      ...engine,
-      decide(call) {
-        calls.push(call)
-        return decide(call)
-      },
-    },
-    keys: 'none',
-    log: () => {},
-  })
+  const { calls, engine } = heard(deciding)
+  const behind = createV1({ engine, keys: 'none', log: () => {} })
   return { calls, ...passing((url, init) => behind.fetch(new Request(url, init))) }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ExtractCall } from '../../contract/engine.js'
 import { createV1 } from '../../service/v1.js'
-import { errorOf, jsonOf, serviceOf } from '../../service/v1.test-helper.js'
+import { errorOf, jsonOf, posting, serviceOf } from '../../service/v1.test-helper.js'
 import { scripted } from '../scripted.js'
 import { fallback, upstream } from '../upstream.js'
 
@@ -24,11 +24,7 @@ function passing(send: (url: string, init: RequestInit) => Promise<Response>) {
   })
   const { ask } = serviceOf(engine)
   const post = (body: object) =>
-    ask('/extractions', {
-      method: 'POST',
-      body: JSON.stringify({ model: 'cluster/reads', state: STATE, fields: FIELDS, ...body }),
-      headers: { 'content-type': 'application/json' },
-    })
+    ask('/extractions', posting({ model: 'cluster/reads', state: STATE, fields: FIELDS, ...body }))
   return { engine, post }
 }
 

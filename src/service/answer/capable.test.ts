@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Capabilities, ChatCall } from '../../contract/engine.js'
+import type { Capabilities } from '../../contract/engine.js'
 import { scripted } from '../../engines/scripted.js'
 import { createV1 } from '../v1.js'
-import { chunksOf, errorOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
+import { chunksOf, errorOf, finish, jsonOf, MODEL, recorded, serviceOf, text } from '../v1.test-helper.js'
 import type { CallSpec } from '../wire/reply.js'
 import { checkCapable } from './capable.js'
 
@@ -14,11 +14,7 @@ const requestWith = (...content: object[]) => ({ messages: [{ role: 'user', cont
 const words = { type: 'text', text: 'What is this?' }
 
 function serviceThat(capabilities: Capabilities | undefined) {
-  const calls: ChatCall[] = []
-  const script = (call: ChatCall) => {
-    calls.push(call)
-    return [text('{}'), finish()]
-  }
+  const { calls, script } = recorded([text('{}'), finish()])
   const models = { [MODEL]: script }
   return { calls, ...serviceOf(scripted({ models, ...(capabilities && { capabilities }) })) }
 }

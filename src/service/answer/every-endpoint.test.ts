@@ -5,7 +5,7 @@ import { messages } from '../endpoints/messages/index.js'
 import { ollama } from '../endpoints/ollama/index.js'
 import { ENDPOINTS } from '../endpoints.js'
 import { createV1, type V1Options } from '../v1.js'
-import { asking, finish, KEY, oneTurn, text, turnsUntil } from '../v1.test-helper.js'
+import { asking, finish, KEY, oneTurn, posting, text, turnsUntil } from '../v1.test-helper.js'
 
 /** Everything that asks a model for something: what holds for one of them must hold for each. */
 interface Asking {
@@ -108,11 +108,7 @@ function service(options: Partial<V1Options> = {}) {
   }
   const v1 = createV1({ engine, keys: [KEY], log: () => {}, endpoints: [messages(), ollama()], ...options })
   const { ask } = asking(v1)
-  const init = (path: string, model: string, more: object = {}) => ({
-    method: 'POST',
-    body: JSON.stringify({ ...ROWS[path]!.body, model, ...more }),
-    headers: { 'content-type': 'application/json' },
-  })
+  const init = (path: string, model: string, more: object = {}) => posting({ ...ROWS[path]!.body, model, ...more })
   return {
     v1,
     begun,

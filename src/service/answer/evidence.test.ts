@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ChatCall, Evidence, Part } from '../../contract/engine.js'
 import { scripted } from '../../engines/scripted.js'
-import { chunksOf, errorOf, jsonOf, MODEL, serviceOf } from '../v1.test-helper.js'
+import { chunksOf, errorOf, jsonOf, MODEL, posting, serviceOf } from '../v1.test-helper.js'
 import { Answer } from '../wire/reply.js'
 
 const PLACES: readonly Evidence[] = [
@@ -39,12 +39,7 @@ function telling(capabilities: object = { evidence: true }) {
     },
   })
   const { ask, chat } = serviceOf(engine)
-  const responses = (body: object) =>
-    ask('/responses', {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, input: 'Total 1,250.00.', ...body }),
-      headers: { 'content-type': 'application/json' },
-    })
+  const responses = (body: object) => ask('/responses', posting({ input: 'Total 1,250.00.', ...body }))
   return { calls, chat, responses }
 }
 

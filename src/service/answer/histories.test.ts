@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ChatCall, type ChatMessage, textOf } from '../../contract/engine.js'
+import { type ChatMessage, textOf } from '../../contract/engine.js'
 import { messages } from '../endpoints/messages/index.js'
 import { ollama } from '../endpoints/ollama/index.js'
 import { memoryResponses } from '../endpoints/responses/store/shelved.js'
-import { jsonOf, MODEL, serviceOf } from '../v1.test-helper.js'
+import { jsonOf, posting, recorded, serviceOf } from '../v1.test-helper.js'
 
 /** What was said, in no client's form. */
 type Turn =
@@ -132,17 +132,10 @@ function linesOf(messages: readonly ChatMessage[]): string[] {
 }
 
 function talking() {
-  const calls: ChatCall[] = []
-  const { ask } = serviceOf(
-    (call) => {
-      calls.push(call)
-      return 'Fine.'
-    },
-    { endpoints: [messages(), ollama()], responses: memoryResponses() },
-  )
+  const { calls, script } = recorded('Fine.')
+  const { ask } = serviceOf(script, { endpoints: [messages(), ollama()], responses: memoryResponses() })
   const post = async (path: string, body: object) => {
-    const init = { method: 'POST', body: JSON.stringify({ model: MODEL, ...body }) }
-    const answer = await ask(path, { ...init, headers: { 'content-type': 'application/json' } })
+    const answer = await ask(path, posting(body))
     expect([answer.status, answer.status === 200 ? '' : answer.text]).toEqual([200, ''])
     return answer
   }

@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { expect, it, test } from 'vitest'
-import type { ChatCall } from '../../contract/engine.js'
 import { scripted } from '../../engines/scripted.js'
 import { exactJson } from '../../platform/json.js'
 import { atOnce } from '../../platform/turns.js'
 import { messages } from '../endpoints/messages/index.js'
 import { ollama } from '../endpoints/ollama/index.js'
-import { errorOf, MODEL, serviceOf } from '../v1.test-helper.js'
+import { errorOf, MODEL, recorded, serviceOf } from '../v1.test-helper.js'
 import { checkLongNumbers } from './long-numbers.js'
 
 const LONG = ['9007199254740993', '12345678901234567890', '-0.12345678901234567890123', '1e400', '1152921504606846976']
@@ -23,11 +22,7 @@ const SHORT = [
 ]
 
 function service() {
-  const calls: ChatCall[] = []
-  const script = (call: ChatCall) => {
-    calls.push(call)
-    return 'Hi'
-  }
+  const { calls, script } = recorded()
   const decide = () => [1, 1]
   const engine = scripted({ models: { [MODEL]: script }, capabilities: { decisions: true }, decide })
   const { ask } = serviceOf(engine, { endpoints: [messages(), ollama()] })

@@ -1,8 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import type { ChatCall, Engine, Part } from '../../../contract/engine.js'
+import type { Engine, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { scripted } from '../../../engines/scripted.js'
-import { chunksOf, errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text, valid } from '../../v1.test-helper.js'
+import {
+  chunksOf,
+  errorOf,
+  eventsOf,
+  finish,
+  jsonOf,
+  MODEL,
+  recorded,
+  serviceOf,
+  text,
+  valid,
+} from '../../v1.test-helper.js'
 
 const usage: Part = {
   type: 'usage',
@@ -272,11 +283,8 @@ describe('an engine that breaks the contract is a 500:', () => {
 
 describe('what the engine is told', () => {
   it('is the request, read', async () => {
-    const calls: ChatCall[] = []
-    const { chat } = serviceOf((call) => {
-      calls.push(call)
-      return 'Hi'
-    })
+    const { calls, script } = recorded()
+    const { chat } = serviceOf(script)
     const body = { stream: true, max_tokens: 9, stop: 'x', seed: 4, n: 2, logprobs: true, top_logprobs: 3 }
     await chat(body)
     expect(calls[0]).toMatchObject({

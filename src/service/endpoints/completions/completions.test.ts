@@ -2,21 +2,27 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ChatCall, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { scripted } from '../../../engines/scripted.js'
-import { errorOf, eventsOf, finish, jsonOf, KEY, MODEL, pause, posting, serviceOf, text } from '../../v1.test-helper.js'
+import {
+  errorOf,
+  eventsOf,
+  finish,
+  jsonOf,
+  KEY,
+  MODEL,
+  pause,
+  posting,
+  recorded,
+  serviceOf,
+  text,
+} from '../../v1.test-helper.js'
 
 function texts() {
-  const calls: ChatCall[] = []
   const logprobs = [{ token: ' on', bytes: null, logprob: -0.5, top: [{ token: ' on', bytes: null, logprob: -0.5 }] }]
-  const { ask } = serviceOf((call: ChatCall) => {
-    calls.push(call)
-    return [{ ...text(' on'), ...(call.topLogprobs !== undefined && { logprobs }) }, text('.'), finish('length')]
+  const { calls, script } = recorded(({ topLogprobs }) => {
+    return [{ ...text(' on'), ...(topLogprobs !== undefined && { logprobs }) }, text('.'), finish('length')]
   })
-  const post = (body: object) =>
-    ask('/completions', {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, ...body }),
-      headers: { 'content-type': 'application/json' },
-    })
+  const { ask } = serviceOf(script)
+  const post = (body: object) => ask('/completions', posting(body))
   return { post, calls }
 }
 
@@ -56,11 +62,7 @@ describe('completions', () => {
       for (let choice = 0; choice < n; choice++) yield* [text('.', choice), finish('stop', choice)]
       running -= n
     })
-    const answer = await ask('/completions', {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, prompt: Array(32).fill('Go'), n: 8 }),
-      headers: { 'content-type': 'application/json' },
-    })
+    const answer = await ask('/completions', posting({ prompt: Array(32).fill('Go'), n: 8 }))
     expect(jsonOf(answer).choices).toHaveLength(256)
     expect(most).toBe(16)
   })
@@ -81,12 +83,7 @@ describe('completions', () => {
 
   it('keep to the requested form, in OpenAI’s fields or those of local servers', async () => {
     const { ask } = serviceOf(({ grammar }: ChatCall) => (grammar!.accepts('{}') ? '{}' : '1'))
-    const post = (body: object) =>
-      ask('/completions', {
-        method: 'POST',
-        body: JSON.stringify({ model: MODEL, prompt: 'Go', ...body }),
-        headers: { 'content-type': 'application/json' },
-      })
+    const post = (body: object) => ask('/completions', posting({ prompt: 'Go', ...body }))
     const answerTo = async (body: object) => jsonOf(await post(body)).choices[0].text
     expect(await answerTo({ response_format: { type: 'json_object' } })).toBe('{}')
     expect(await answerTo({ structured_outputs: { json: { type: 'object' } } })).toBe('{}')
@@ -180,12 +177,7 @@ describe('completions', () => {
     const { ask } = serviceOf(
       scripted({ models: { [MODEL]: script }, capabilities: { tokens: true, promptLogprobs: true } }),
     )
-    const post = (body: object) =>
-      ask('/completions', {
-        method: 'POST',
-        body: JSON.stringify({ model: MODEL, prompt: 'Go on', echo: true, logprobs: 1, ...body }),
-        headers: { 'content-type': 'application/json' },
-      })
+    const post = (body: object) => ask('/completions', posting({ prompt: 'Go on', echo: true, logprobs: 1, ...body }))
     const whole = {
       tokens: ['<s>', 'Go', ' on', '.'],
       token_logprobs: [null, -1, -2, -3],
@@ -238,20 +230,13 @@ describe('completions', () => {
   })
 
   it('answer several prompts, each with its own choices', async () => {
-    const calls: ChatCall[] = []
-    const script = (call: ChatCall) => {
-      calls.push(call)
+    const { calls, script } = recorded((call) => {
       const usage = { promptTokens: 2, completionTokens: 1, cachedTokens: 0 }
       const choices = Array.from({ length: call.n }, (_, i) => [text(` ${call.prompt}${i}`, i), finish('stop', i)])
-      return [...choices.flat(), { type: 'usage', usage } as const]
-    }
+      return [...choices.flat(), { type: 'usage', usage }]
+    })
     const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true } }))
-    const post = async (body: object) =>
-      ask('/completions', {
-        method: 'POST',
-        body: JSON.stringify({ model: MODEL, prompt: ['a', 'b', [7, 8]], n: 2, ...body }),
-        headers: { 'content-type': 'application/json' },
-      })
+    const post = async (body: object) => ask('/completions', posting({ prompt: ['a', 'b', [7, 8]], n: 2, ...body }))
     const whole = jsonOf(await post({ echo: true }))
     expect(whole.choices.map(({ index, text }: { index: number; text: string }) => [index, text])).toEqual([
       [0, 'a a0'],
@@ -322,12 +307,7 @@ describe('completions', () => {
       { type: 'finish', choice: 0, reason: 'stop', tokens: call.returnTokens ? [9] : [] },
     ]
     const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true, infill: true } }))
-    const post = (body: object) =>
-      ask('/completions', {
-        method: 'POST',
-        body: JSON.stringify({ model: MODEL, prompt: [7, 8], echo: true, ...body }),
-        headers: { 'content-type': 'application/json' },
-      })
+    const post = (body: object) => ask('/completions', posting({ prompt: [7, 8], echo: true, ...body }))
     expect(jsonOf(await post({})).choices).toEqual([{ index: 0, text: 'Go on', logprobs: null, finish_reason: 'stop' }])
     const ids = { prompt_token_ids: [7, 8], token_ids: [9] }
     expect(jsonOf(await post({ return_token_ids: true })).choices).toMatchObject([ids])

@@ -1,18 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { ChatCall } from '../../../contract/engine.js'
 import type { LogEvent } from '../../door/log.js'
-import { errorOf, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { errorOf, finish, jsonOf, MODEL, recorded, serviceOf, text } from '../../v1.test-helper.js'
 import { memoryResponses, shelvedResponses } from '../responses/store/shelved.js'
 import type { ResponseStore } from '../responses/store/store.js'
 
 const user = (content: string) => ({ role: 'user', content })
 
 function talking(options: Parameters<typeof serviceOf>[1] = {}, script?: Parameters<typeof serviceOf>[0]) {
-  const calls: ChatCall[] = []
-  const answering = (call: ChatCall) => {
-    calls.push(call)
-    return `Answer ${calls.length}.`
-  }
+  let answers = 0
+  const { calls, script: answering } = recorded(() => `Answer ${++answers}.`)
   const { ask } = serviceOf(script ?? answering, options)
   const headers = { 'content-type': 'application/json' }
   const post = (path: string, body: object = {}, more: Record<string, string> = {}) =>

@@ -3,7 +3,7 @@ import type { DecideQuestion } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { scripted } from '../../../engines/scripted.js'
 import type { UsageEvent } from '../../../usage/ledger.js'
-import { errorOf, jsonOf, MODEL, serviceOf } from '../../v1.test-helper.js'
+import { errorOf, jsonOf, MODEL, posting, serviceOf } from '../../v1.test-helper.js'
 
 interface Received {
   readonly questions: DecideQuestion[]
@@ -24,12 +24,7 @@ function deciding(capabilities: object = { decisions: true }) {
     },
   })
   const { ask, v1 } = serviceOf(engine, { onUsage: (event) => received.counted.push(event) })
-  const post = (path: string) => (body: object) =>
-    ask(path, {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, ...body }),
-      headers: { 'content-type': 'application/json' },
-    })
+  const post = (path: string) => (body: object) => ask(path, posting(body))
   return { received, v1, ask, decisions: post('/decisions'), systemOne: post('/systemone') }
 }
 
@@ -242,14 +237,7 @@ describe('POST systemone', () => {
     }
     const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { decisions: true }, decide })
     const { ask } = serviceOf(engine)
-    const post = async (path: string, body: object) =>
-      errorOf(
-        await ask(path, {
-          method: 'POST',
-          body: JSON.stringify({ model: MODEL, ...body }),
-          headers: { 'content-type': 'application/json' },
-        }),
-      )
+    const post = async (path: string, body: object) => errorOf(await ask(path, posting(body)))
     const [rain, sun] = [
       { type: 'noul', instructions: 'It rains.' },
       { type: 'noul', instructions: 'The sun shines.' },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ChatCall, ExtractCall, Part } from '../../../contract/engine.js'
 import { scripted } from '../../../engines/scripted.js'
 import type { UsageEvent } from '../../../usage/ledger.js'
-import { errorOf, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { errorOf, finish, jsonOf, MODEL, posting, serviceOf, text } from '../../v1.test-helper.js'
 
 const STATE = 'Invoice INV-2041 of 4 March 2026, total due $1,250.00 within 30 days. Call at 15:30. Contacts: Ana, Bo.'
 
@@ -37,12 +37,7 @@ function extracting(written: Written, evidence: (call: ChatCall, field: string) 
     capabilities: { evidence: true },
   })
   const { ask, v1 } = serviceOf(engine, { onUsage: (event) => counted.push(event) })
-  const post = (body: object, path = '/extractions') =>
-    ask(path, {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, state: STATE, ...body }),
-      headers: { 'content-type': 'application/json' },
-    })
+  const post = (body: object, path = '/extractions') => ask(path, posting({ state: STATE, ...body }))
   return { post, ask, v1, calls, counted }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ChatCall, Part } from '../../../contract/engine.js'
+import type { Part } from '../../../contract/engine.js'
 import { scripted } from '../../../engines/scripted.js'
-import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { errorOf, eventsOf, finish, jsonOf, MODEL, recorded, serviceOf, text } from '../../v1.test-helper.js'
 
 const usage: Part = { type: 'usage', usage: { promptTokens: 9, completionTokens: 2, cachedTokens: 4 } }
 const GAP = { input_prefix: 'def gcd(a, b):\n', prompt: '    if', input_suffix: '\n    return a\n' }
@@ -10,11 +10,7 @@ function service(
   models: readonly string[] = [MODEL],
   parts: readonly Part[] = [text(' b:'), text('\n'), finish(), usage],
 ) {
-  const calls: ChatCall[] = []
-  const script = (call: ChatCall) => {
-    calls.push(call)
-    return parts
-  }
+  const { calls, script } = recorded(parts)
   const named = Object.fromEntries(models.map((id) => [id, script]))
   const { ask } = serviceOf(scripted({ models: named, capabilities: { infill: true, sampling: true } }))
   const post = (body: object) =>

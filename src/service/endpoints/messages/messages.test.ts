@@ -5,7 +5,7 @@ import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
 import { atOnce } from '../../../platform/turns.js'
 import type { UsageEvent } from '../../../usage/ledger.js'
-import { type Answer, finish, jsonOf, KEY, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { type Answer, finish, jsonOf, KEY, MODEL, posting, recorded, serviceOf, text } from '../../v1.test-helper.js'
 import { readMessagesTurns } from './conversation.js'
 import { messages } from './index.js'
 import type { MessageEvent } from './reply.js'
@@ -23,18 +23,16 @@ const schema = {
 }
 
 function service(script: Script = 'Hello there, you.', options = {}) {
-  const calls: ChatCall[] = []
-  const recording: Script = (call: ChatCall) => {
-    calls.push(call)
-    return typeof script === 'function' ? script(call) : script
-  }
+  const { calls, script: recording } = recorded(script)
   const { ask } = serviceOf(recording, { endpoints: [messages()], ...options })
   const post = (body: object, path = '/messages', headers: Record<string, string> = {}) =>
-    ask(path, {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }], ...body }),
-      headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...headers },
-    })
+    ask(
+      path,
+      posting(
+        { max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }], ...body },
+        { 'anthropic-version': '2023-06-01', ...headers },
+      ),
+    )
   const create = async (body: object = {}) => {
     const answer = await post(body)
     expect(answer.status, answer.text).toBe(200)

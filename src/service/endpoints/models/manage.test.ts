@@ -223,11 +223,7 @@ describe('removing a model over HTTP', () => {
   it('tells whoever waits for it not to try again by itself, which would download it once more', async () => {
     const { engine, seen } = loading()
     const { ask } = serviceOf(engine, admin)
-    const chat = ask('/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'Hi' }] }),
-    })
+    const chat = ask('/chat/completions', posting({ messages: [{ role: 'user', content: 'Hi' }] }))
     await until(() => seen.loads > 0)
     expect((await ask(`/models/${MODEL}`, { method: 'DELETE' })).status).toBe(200)
     const answer = await chat

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ChatCall, ChatMessage, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
-import { type Answer, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { type Answer, finish, jsonOf, MODEL, posting, serviceOf, text } from '../../v1.test-helper.js'
 import { ollama } from './index.js'
 
 const NAME = `${MODEL}:latest`
@@ -29,11 +29,7 @@ function service(script: Script = 'Hello there, you.', options = {}, able = {}) 
   const engine = scripted({ models: { [MODEL]: recording }, capabilities: { sampling: true, ...able } })
   const { ask } = serviceOf(engine, { endpoints: [ollama()], ...options })
   const post = (path: string, body: object, headers: Record<string, string> = {}) =>
-    ask(path, {
-      method: 'POST',
-      body: JSON.stringify({ model: NAME, ...body }),
-      headers: { 'content-type': 'application/json', ...headers },
-    })
+    ask(path, posting({ model: NAME, ...body }, headers))
   const good = async (path: string, body: object) => {
     const answer = await post(path, { stream: false, ...body })
     expect(answer.status, answer.text).toBe(200)

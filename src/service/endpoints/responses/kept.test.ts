@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ChatCall } from '../../../contract/engine.js'
-import { errorOf, finish, jsonOf, KEY, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { errorOf, finish, jsonOf, KEY, MODEL, posting, recorded, serviceOf, text } from '../../v1.test-helper.js'
 import { shortener } from './conversation.js'
 import { memoryResponses, shelvedResponses } from './store/shelved.js'
 import type { ResponseStore } from './store/store.js'
@@ -8,11 +8,7 @@ import type { ResponseStore } from './store/store.js'
 function keeping(script: Parameters<typeof serviceOf>[0], options: Parameters<typeof serviceOf>[1] = {}) {
   const { ask } = serviceOf(script, { responses: memoryResponses(), ...options })
   const post = (body: object, headers: Record<string, string> = {}) =>
-    ask('/responses', {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, input: 'Hi', ...body }),
-      headers: { 'content-type': 'application/json', ...headers },
-    })
+    ask('/responses', posting({ input: 'Hi', ...body }, headers))
   const create = async (body: object = {}, headers: Record<string, string> = {}) => {
     const answer = await post(body, headers)
     expect(answer.status, answer.text).toBe(200)
@@ -71,11 +67,7 @@ describe('what a request refers to', () => {
 
   test('is fetched all at once, however many references there are, in their order', async () => {
     const { reads, counting } = counted(memoryResponses())
-    const calls: ChatCall[] = []
-    const script = (call: ChatCall) => {
-      calls.push(call)
-      return 'Done.'
-    }
+    const { calls, script } = recorded('Done.')
     const { create } = keeping(script, { responses: counting })
     const items = Array.from({ length: 3000 }, (_, i) => ({ id: `msg_${i}`, role: 'user', content: `${i}` }))
     await create({ input: items })

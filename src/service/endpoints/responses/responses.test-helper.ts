@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import type { ChatCall, Part } from '../../../contract/engine.js'
+import type { Part } from '../../../contract/engine.js'
 import type { Script } from '../../../engines/scripted.js'
-import { type Answer, jsonOf, MODEL, pause, serviceOf } from '../../v1.test-helper.js'
+import { type Answer, jsonOf, pause, posting, recorded, serviceOf } from '../../v1.test-helper.js'
 import { judges, judgesAreHere, requestFields } from './wire/judges.test-helper.js'
 import type { ResponseEvent } from './wire/progress.js'
 
@@ -20,18 +20,10 @@ export const look = {
 }
 
 export function service(script: Script = 'Hello there, you.', options = {}) {
-  const calls: ChatCall[] = []
-  const recording: Script = (call: ChatCall) => {
-    calls.push(call)
-    return typeof script === 'function' ? script(call) : script
-  }
+  const { calls, script: recording } = recorded(script)
   const { v1, ask } = serviceOf(recording, options)
   const post = (body: object, path = '/responses', headers: Record<string, string> = {}) =>
-    ask(path, {
-      method: 'POST',
-      body: JSON.stringify({ model: MODEL, ...body }),
-      headers: { 'content-type': 'application/json', ...headers },
-    })
+    ask(path, posting(body, headers))
   const create = async (body: object) => {
     const answer = await post({ input: 'Hi', ...body })
     expect(answer.status, answer.text).toBe(200)

@@ -3,7 +3,7 @@ import type { ChatCall, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import type { Script } from '../../../engines/scripted.js'
 import { AT_ONCE } from '../../../platform/json.js'
-import { errorOf, finish, jsonOf, KEY, MODEL, posting, serviceOf, text, until } from '../../v1.test-helper.js'
+import { errorOf, finish, jsonOf, KEY, MODEL, posting, recorded, serviceOf, text, until } from '../../v1.test-helper.js'
 import { call, eventsOf, FIELDS, look, schema, service, settled } from './responses.test-helper.js'
 import { memoryResponses } from './store/shelved.js'
 import { judgesAreHere } from './wire/judges.test-helper.js'
@@ -416,11 +416,8 @@ describe('a conversation that grows', () => {
   })
 
   test('is summarised, and continued from the summary', async () => {
-    const calls: ChatCall[] = []
-    const { ask } = serviceOf((call: ChatCall) => {
-      calls.push(call)
-      return [text(' Ada likes the sea. '), finish()]
-    })
+    const { calls, script } = recorded([text(' Ada likes the sea. '), finish()])
+    const { ask } = serviceOf(script)
     const { id, object, output, usage } = jsonOf(await post(ask, '/responses/compact', { model: MODEL, input }))
     expect([object, id.startsWith('resp_'), usage.total_tokens]).toEqual(['response.compaction', true, 1])
     expect(output.map(({ type }: { type: string }) => type)).toEqual(['message', 'message', 'compaction'])
