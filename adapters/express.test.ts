@@ -8,6 +8,7 @@ import { createV1, type V1 } from '../src/index.js'
 import { BEGIN_PER_TURN } from '../src/platform/turns.js'
 import { scenarioEngine } from '../test/contract/scenario.js'
 import { scenario } from '../test/contract/scripts.js'
+import { countTurns } from '../test/support/count-turns.js'
 import { type Listening, listen } from '../test/support/serve.js'
 import { express } from './express.js'
 
@@ -195,20 +196,15 @@ test('a fault in the service is still an answer in its form, and tells nothing',
 
 test('of a crowd that comes at once, and leaves at once, few are let in and taken back in a turn of the event loop', async () => {
   const CROWD = 300
-  let turn = 0
-  let over = false
-  const next = () => {
-    turn++
-    if (!over) setImmediate(next)
-  }
+  const turns = countTurns()
   const came: number[] = []
   const left: number[] = []
   const watched: V1 = {
     ...service(),
     fetch: async ({ signal }) => {
-      came.push(turn)
+      came.push(turns.now)
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-      left.push(turn)
+      left.push(turns.now)
       return new Response(null, { status: 499 })
     },
   }
@@ -216,7 +212,6 @@ test('of a crowd that comes at once, and leaves at once, few are let in and take
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   try {
-    next()
     const sockets = Array.from({ length: CROWD }, () => connect(port, '127.0.0.1').on('error', () => {}))
     const accepted = () => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))
     await expect.poll(accepted).toBe(CROWD)
@@ -225,7 +220,7 @@ test('of a crowd that comes at once, and leaves at once, few are let in and take
     for (const socket of sockets) socket.destroy()
     await expect.poll(() => left.length).toBe(CROWD)
   } finally {
-    over = true
+    turns.over = true
     server.close()
     server.closeAllConnections()
   }

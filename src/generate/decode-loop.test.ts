@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { countTurns } from '../../test/support/count-turns.js'
 import type { ChatCall, Part, TokenLogprob } from '../contract/engine.js'
 import { compile } from '../grammar/structured.js'
 import { ChatText } from './chat-text.js'
@@ -650,19 +651,14 @@ test('what continues a prompt without a template matches a grammar, if there is 
 test('tokens by the thousand are told as text, each and together, in many turns', async () => {
   const { decoder } = setUp()
   const signal = new AbortController().signal
-  let [turns, counting] = [0, true]
-  const next = () => {
-    turns++
-    if (counting) setImmediate(next)
-  }
-  setImmediate(next)
+  const turns = countTurns()
   const tokens = Array.from({ length: 20_000 }, (_, i) => i % 200)
   const prompt = await decoder.detokenize({ model: 'a/b', signal, tokens })
-  expect(turns).toBeGreaterThan(tokens.length / 1000)
-  const before = turns
+  expect(turns.now).toBeGreaterThan(tokens.length / 1000)
+  const before = turns.now
   const { texts } = await decoder.tokenize({ model: 'a/b', signal, prompt: 'a b '.repeat(5000) })
-  counting = false
-  expect(turns - before).toBeGreaterThan(texts.length / 1000)
+  turns.over = true
+  expect(turns.now - before).toBeGreaterThan(texts.length / 1000)
   expect(prompt.length).toBeGreaterThan(0)
 })
 

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { example } from './example.js'
 import { judge } from './judge.js'
-import { refusal } from './refusal.test-helper.js'
 import { isMultiple } from './schema/multiple.js'
 import { type CompileOptions, compile, type Grammar, SchemaError, schemaErrorMessage } from './structured.js'
+import { refusal } from './testing.test-helper.js'
 
 function accepts(schema: unknown, text: unknown, options?: CompileOptions): boolean {
   return compile(schema, options).accepts(typeof text === 'string' ? text : JSON.stringify(text))

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { WORDS } from './keywords/table.js'
-import { refusal } from './refusal.test-helper.js'
+import { refusal } from './testing.test-helper.js'
 
 const page = readFileSync(new URL('../../docs/json-schema.md', import.meta.url), 'utf8')
 const rows = [...page.matchAll(/^\| `(\{.*\})` \| (.*) \|$/gm)].map(([, schema, why]) => [schema!, why!] as const)

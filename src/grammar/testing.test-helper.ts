@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import type { TokenConstraint } from '../contract/engine.js'
-import { compile, type Grammar, Vocabulary } from './structured.js'
+import { compile, type Grammar, SchemaError, Vocabulary } from './structured.js'
 
 /** Deterministic numbers below 1. */
 export function randomness(seed: number): () => number {
@@ -226,6 +226,17 @@ export function* masksOnTheWay(
     yield { closes, masked: allowed(mask, vocabulary.size), tokens }
     constraint.accept(tokens[Math.floor(random() * tokens.length)]!)
   }
+}
+
+/** Why a schema is refused; throws if it is not. */
+export function refusal(schema: unknown): SchemaError {
+  try {
+    compile(schema)
+  } catch (error) {
+    if (error instanceof SchemaError) return error
+    throw error
+  }
+  throw new Error(`not refused: ${JSON.stringify(schema)}`)
 }
 
 export const object = (rest: object) => ({ type: 'object', ...rest })

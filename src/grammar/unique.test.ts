@@ -1,9 +1,8 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { judge } from './judge.js'
-import { refusal } from './refusal.test-helper.js'
 import { compile, sequence } from './structured.js'
-import { allowed, randomDocument, randomness, smallWords, tried, vocabularyOf } from './testing.test-helper.js'
+import { allowed, randomDocument, randomness, refusal, smallWords, tried, vocabularyOf } from './testing.test-helper.js'
 
 const ajv = new Ajv({ strict: false })
 const small = vocabularyOf(smallWords())

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { countTurns } from '../../test/support/count-turns.js'
 import {
   atOnce,
   BEGIN_MS,
@@ -75,28 +76,16 @@ it('whoever has left is told at once, and takes no turn from who comes after', a
   const reasons = Promise.all(left.map((each) => each.catch((reason: unknown) => reason)))
   await breathe()
   leaving.abort('gone')
-  let turns = 0
-  let counting = true
-  const next = () => {
-    turns++
-    if (counting) setImmediate(next)
-  }
-  setImmediate(next)
+  const turns = countTurns()
   expect(await inTurns(work(), never)).toBe('done')
-  counting = false
-  expect(turns).toBeLessThan(5 * TURNS_BETWEEN)
+  turns.over = true
+  expect(turns.now).toBeLessThan(5 * TURNS_BETWEEN)
   expect(await reasons).toEqual(Array(200).fill('gone'))
 })
 
 it('work in slices rests for a few turns where nobody takes steps', async () => {
   const pass = clock()
-  let turns = 0
-  let counting = true
-  const next = () => {
-    turns++
-    if (counting) setImmediate(next)
-  }
-  setImmediate(next)
+  const turns = countTurns()
   beginSteps()()
   function* work() {
     for (let i = 0; i < 10; i++) {
@@ -105,8 +94,8 @@ it('work in slices rests for a few turns where nobody takes steps', async () => 
     }
   }
   await inTurns(work(), never)
-  counting = false
-  expect(turns).toBeLessThanOrEqual(10 * TURNS_BETWEEN + 2)
+  turns.over = true
+  expect(turns.now).toBeLessThanOrEqual(10 * TURNS_BETWEEN + 2)
 })
 
 it('what a refusal took is left to steps as well', async () => {

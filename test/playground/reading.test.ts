@@ -29,6 +29,7 @@ import { type PartialJson, readPartial } from '../../src/grammar/partial-json.js
 import { compile, type SchemaError, schemaErrorMessage } from '../../src/grammar/structured.js'
 import { createV1 } from '../../src/index.js'
 import { damaged } from '../../src/models/files/failure.js'
+import { heard } from '../../src/service/v1.test-helper.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 type Told = { state: string; questions: Deciding['questions'] }
@@ -393,21 +394,13 @@ describe('the request as code', () => {
   test('of decisions for the AI SDK asks the same of our provider', async () => {
     const requests: Deciding[] = []
     const { order, ...plain } = decision
-    const engine = scripted({
+    const deciding = scripted({
       models: { 'local-v1/nano': '' },
       capabilities: { decisions: true },
       decide: ({ options }) => options.map((_, i) => i + 1),
     })
-    const calls: DecideCall[] = []
-    const decide = engine.decide!
-    const deciding = {
-      ...engine,
-      decide(call: DecideCall) {
-        calls.push(call)
-        return decide(call)
-      },
-    }
-    const v1 = createV1({ engine: deciding, keys: 'none', log: () => {} })
+    const { calls, engine } = heard(deciding)
+    const v1 = createV1({ engine, keys: 'none', log: () => {} })
     // What the SDK hands over to a provider: the state as parts, the questions as they are.
     const experimental_decide = async ({ model, state, questions }: { model: LocalDecisions } & Told) => {
       requests.push({ state: [{ type: 'text', text: state }], questions })

@@ -1,5 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { countTurns } from '../../../test/support/count-turns.js'
 import type { ChatCall, Engine, Part } from '../../contract/engine.js'
 import { call, collect, setUp } from '../../generate/testing/call.test-helper.js'
 import { Builder } from '../../grammar/rules/builder.js'
@@ -80,20 +81,14 @@ test('of hundreds that end at once, few go on in each turn of the event loop', a
   const { engine } = over(async function* (): AsyncGenerator<Part> {
     yield { type: 'finish', choice: 0, reason: 'stop' }
   })
-  let turn = 0
-  let counting = true
-  const next = () => {
-    turn++
-    if (counting) setImmediate(next)
-  }
+  const turns = countTurns()
   const perTurn = new Map<number, number>()
   const answered = Array.from({ length: 300 }, async (_, i) => {
     for await (const part of engine.generate(requestOf(`${i}`))) expect(part.type).toBe('finish')
-    perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1)
+    perTurn.set(turns.now, (perTurn.get(turns.now) ?? 0) + 1)
   })
-  setImmediate(next)
   await Promise.all(answered)
-  counting = false
+  turns.over = true
   expect([...perTurn.values()].reduce((sum, count) => sum + count, 0)).toBe(300)
   expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(32)
 })

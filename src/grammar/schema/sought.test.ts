@@ -3,9 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../../test/support/full.js'
 import { judge } from '../judge.js'
-import { refusal } from '../refusal.test-helper.js'
 import { compile, SchemaError } from '../structured.js'
-import { masksOnTheWay, randomDocument, randomness, smallWords, vocabularyOf } from '../testing.test-helper.js'
+import { masksOnTheWay, randomDocument, randomness, refusal, smallWords, vocabularyOf } from '../testing.test-helper.js'
 
 const ajv = new Ajv({ strict: false })
 const small = vocabularyOf(smallWords())

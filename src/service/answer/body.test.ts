@@ -1,6 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
+import { countTurns } from '../../../test/support/count-turns.js'
 import { BEGIN_PER_TURN } from '../../platform/turns.js'
 import { chatRequest, errorOf, KEY, MODEL, pause, serviceOf, until } from '../v1.test-helper.js'
 
@@ -357,18 +358,12 @@ describe('bodies that arrive at once', () => {
       ],
     })
     const bytes = new TextEncoder().encode(json)
-    let turn = 0
-    let counting = true
-    const next = () => {
-      turn++
-      if (counting) setImmediate(next)
-    }
-    setImmediate(next)
+    const turns = countTurns()
     const reads = new Map<number, number>()
     /** Each piece is there before it is asked for. */
     function* counted() {
       for (let at = 0; at < bytes.length; at += 8) {
-        reads.set(turn, (reads.get(turn) ?? 0) + 1)
+        reads.set(turns.now, (reads.get(turns.now) ?? 0) + 1)
         yield bytes.subarray(at, at + 8)
       }
     }
@@ -381,7 +376,7 @@ describe('bodies that arrive at once', () => {
       return status
     }
     const statuses = await Promise.all([...Array.from({ length: 90 }, () => ask(KEY)), ask('sk-one')])
-    counting = false
+    turns.over = true
     expect(statuses.at(-1)).toBe(200)
     expect(over.indexOf('sk-one')).toBeLessThan(2 * BEGIN_PER_TURN)
     expect(Math.max(...reads.values())).toBeLessThanOrEqual(2 * BEGIN_PER_TURN)
@@ -390,21 +385,15 @@ describe('bodies that arrive at once', () => {
   it('are parsed one in each turn where they are large', async () => {
     const { chat } = serviceOf()
     const large = JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: ' '.repeat(200_000) }] })
-    let turn = 0
-    let counting = true
-    const next = () => {
-      turn++
-      if (counting) setImmediate(next)
-    }
-    setImmediate(next)
+    const turns = countTurns()
     const at: number[] = []
     const { parse } = JSON
     const spy = vi.spyOn(JSON, 'parse').mockImplementation((text, revive) => {
-      if (String(text).length > 100_000) at.push(turn)
+      if (String(text).length > 100_000) at.push(turns.now)
       return parse(text, revive)
     })
     await Promise.all(Array.from({ length: 8 }, () => chat({}, { body: large })))
-    counting = false
+    turns.over = true
     spy.mockRestore()
     expect([at.length, new Set(at).size]).toEqual([8, 8])
   })

@@ -1,18 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { countTurns } from '../../../test/support/count-turns.js'
 import { type Engine, textOf } from '../../contract/engine.js'
 import type { UsageEvent } from '../../usage/ledger.js'
 import { chatRequest, errorOf, finish, MODEL, oneTurn, pause, serviceOf, text, turnsUntil } from '../v1.test-helper.js'
-
-/** Turns of the event loop so far, while a test looks at them. */
-function countTurns() {
-  const turns = { now: 0, counting: true }
-  const next = () => {
-    turns.now++
-    if (turns.counting) setImmediate(next)
-  }
-  setImmediate(next)
-  return turns
-}
 
 /** An engine whose answers end when the test says so. */
 function held() {
@@ -74,7 +64,7 @@ describe('a request that needs work before it runs', () => {
     }
     const { chat } = serviceOf(engine, { maxInFlight: 20 })
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => chat(asking(`${i}`, own(`p${i}`)))))
-    turns.counting = false
+    turns.over = true
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
     expect(new Set(at).size).toBe(20)
   })

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { countTurns } from '../../../test/support/count-turns.js'
 import { scripted } from '../../engines/scripted.js'
 import { BEGIN_PER_TURN, Entrance } from '../../platform/turns.js'
 import { createV1 } from '../v1.js'
@@ -437,22 +438,16 @@ const keys = [
 /** Sends requests, all at once, and keeps in which turn of the event loop and as which of them each was answered. */
 async function answersOf(requests: readonly (readonly [key: string, path: string])[]) {
   const v1 = createV1({ engine: scripted({ models: { [MODEL]: 'Hello' } }), keys, log: () => {} })
-  let turn = 0
-  let counting = true
+  const turns = countTurns()
   let answered = 0
-  const next = () => {
-    turn++
-    if (counting) setImmediate(next)
-  }
-  setImmediate(next)
   const answers = await Promise.all(
     requests.map(async ([key, path]) => {
       const headers = { authorization: `Bearer ${key}` }
       const { status } = await v1.fetch(new Request(`http://device.test/v1${path}`, { headers }))
-      return { status, turn, place: answered++ }
+      return { status, turn: turns.now, place: answered++ }
     }),
   )
-  counting = false
+  turns.over = true
   return answers
 }
 
