@@ -157,11 +157,9 @@ export class DecodeLoop {
     }
     if (this.failure !== undefined) throw this.failure
     const grounds = call.evidence ? new Grounds(call) : undefined
-    const prompt = await inTurns(
-      inStage('prompt', call.id, this.#text.promptInSlices(call, this.#capacity)),
-      call.signal,
-      call.caller,
-    )
+    const worked = <T>(stage: 'prompt' | 'mask', work: Slices<T>) =>
+      inTurns(inStage(stage, call.id, work), call.signal, call.caller)
+    const prompt = await worked('prompt', this.#text.promptInSlices(call, this.#capacity))
     // The model may have been lost meanwhile.
     if (this.failure !== undefined) throw this.failure
     const opened = call.prompt === undefined && this.#text.endsInThought(prompt)
@@ -170,13 +168,10 @@ export class DecodeLoop {
     const narrowed = await this.#pointer?.narrowed(call, room.spare)
     if (this.failure !== undefined) throw this.failure
     for (const grammar of [narrowed?.grammar ?? call.grammar, call.toolGrammar]) {
-      if (!grammar) continue
-      await inTurns(inStage('mask', call.id, beginInSlices(grammar, this.#text.vocabulary)), call.signal, call.caller)
+      if (grammar) await worked('mask', beginInSlices(grammar, this.#text.vocabulary))
     }
     const showsPrompt = call.returnTokens || call.promptLogprobs
-    const text = showsPrompt
-      ? await inTurns(inStage('prompt', call.id, this.#textOf(prompt)), call.signal, call.caller)
-      : ''
+    const text = showsPrompt ? await worked('prompt', this.#textOf(prompt)) : ''
     const wake = () => this.#scheduler.poke()
     const queue = new PartQueue<Part>(UNREAD * call.n, wake, call.n)
     const sampling = settledSampling(call, this.#text.recommended)
