@@ -62,20 +62,13 @@ async function guessOnce(
   before: Int32Array | undefined,
   slots: readonly number[] | undefined,
 ): Promise<readonly Sampled[]> {
-  const changed = new Changes()
+  const changes = new Changes()
   const spans = turns.map(({ sequence, from, given }) => {
-    const position = sequence.length
-    const { pages } = sequence.append(1)
-    changed.add(pages)
-    return {
-      tokens: Int32Array.of(given.tokens[at]!),
-      position,
-      pages: sequence.pages,
-      state: { from, to: Math.max(0, from) },
-    }
+    const span = changes.append(sequence, Int32Array.of(given.tokens[at]!))
+    return { ...span, state: { from, to: Math.max(0, from) } }
   })
   const pass = device.begin({ spans, sampler })
-  for (const cache of kept.caches) changed.record(pass, cache)
+  changes.record(pass, kept.caches)
   decoder.guess(pass, before, slots !== undefined)
   if (slots)
     decoder.sample(

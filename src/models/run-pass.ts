@@ -149,19 +149,37 @@ export interface PassResult {
   readonly sampled: Sampled
 }
 
+interface PagesChanged {
+  readonly copies: { readonly from: number; readonly to: number }[]
+  readonly cleared: number[]
+}
+
 /** What must happen to pages before a pass. */
 export class Changes {
-  readonly #copies: { from: number; to: number }[] = []
-  readonly #cleared: number[] = []
+  readonly #full: PagesChanged = { copies: [], cleared: [] }
+  readonly #windows: PagesChanged = { copies: [], cleared: [] }
 
-  add({ copy, clear }: Appended): void {
-    if (copy) this.#copies.push(copy)
-    this.#cleared.push(...clear)
+  /** Appends tokens to a sequence; gives back what a pass reads of it. */
+  append(sequence: PagedSequence, tokens: Int32Array, how?: Parameters<PagedSequence['append']>[1]): Span {
+    const position = sequence.length
+    const { pages, windows, state } = sequence.append(tokens.length, how)
+    this.#note(pages, this.#full)
+    if (windows) this.#note(windows, this.#windows)
+    const windowPages = sequence.windows?.pages
+    return { tokens, position, pages: sequence.pages, windowPages, ...(state && { state }) }
   }
 
-  record(pass: Pass, cache: KeyValueCache): void {
-    if (this.#cleared.length > 0) pass.clearPages(cache, this.#cleared)
-    if (this.#copies.length > 0) pass.copyPages(cache, this.#copies)
+  #note({ copy, clear }: Appended, { copies, cleared }: PagesChanged): void {
+    if (copy) copies.push(copy)
+    cleared.push(...clear)
+  }
+
+  record(pass: Pass, caches: readonly KeyValueCache[]): void {
+    for (const cache of caches) {
+      const { copies, cleared } = cache.shape.sliding ? this.#windows : this.#full
+      if (cleared.length > 0) pass.clearPages(cache, cleared)
+      if (copies.length > 0) pass.copyPages(cache, copies)
+    }
   }
 }
 
@@ -189,19 +207,14 @@ export async function submitSpans(
   const { device, decoder, sampler, kept } = parts
   const draws = decoder.rowLength === undefined
   const spans: Span[] = []
-  const changed = { full: new Changes(), windows: new Changes() }
+  const changes = new Changes()
   const samples: SampleRow[] = []
   const wanted: number[] = []
   let row = 0
   let drafted = 0
   for (const { sequence, tokens, sample, drafts = [], guessed, logits, input } of planned) {
-    const position = sequence.length
     const back = guessed && endsOf(tokens, drafts)
-    const { pages, windows, state } = sequence.append(tokens.length, { back, along: decoder.readsAlong })
-    changed.full.add(pages)
-    if (windows) changed.windows.add(windows)
-    const windowPages = sequence.windows?.pages
-    spans.push({ tokens, position, pages: sequence.pages, windowPages, ...(state && { state }) })
+    spans.push(changes.append(sequence, tokens, { back, along: decoder.readsAlong }))
     row += tokens.length
     if (logits) wanted.push(row - 1)
     if (!sample) continue
@@ -214,7 +227,7 @@ export async function submitSpans(
     if (draws) samples.push(sampleRowOf(sample, slots[input]!))
   }
   const pass = device.begin({ spans, sampler })
-  for (const cache of kept.caches) (cache.shape.sliding ? changed.windows : changed.full).record(pass, cache)
+  changes.record(pass, kept.caches)
   const { long } = planned[0]!.sequence
   const drawing = wanted.length > decoder.wanted ? drawApart : drawWithin
   const rows = await drawing(parts, pass, { spans, wanted, samples, long })
@@ -275,15 +288,10 @@ export async function* logitsBehind(
   sequence: PagedSequence,
   tokens: Int32Array,
 ): AsyncGenerator<Float32Array> {
-  const position = sequence.length
-  const { pages, windows, state } = sequence.append(tokens.length, { along: decoder.readsAlong })
-  const changed = { full: new Changes(), windows: new Changes() }
-  changed.full.add(pages)
-  if (windows) changed.windows.add(windows)
-  const windowPages = sequence.windows?.pages
-  const spans: Span[] = [{ tokens, position, pages: sequence.pages, windowPages, ...(state && { state }) }]
+  const changes = new Changes()
+  const spans = [changes.append(sequence, tokens, { along: decoder.readsAlong })]
   const pass = device.begin({ spans, sampler })
-  for (const cache of kept.caches) (cache.shape.sliding ? changed.windows : changed.full).record(pass, cache)
+  changes.record(pass, kept.caches)
   decoder.body(pass, spans, sequence.long)
   await pass.submit()
   for (let from = 0; from < tokens.length; from += decoder.wanted) {

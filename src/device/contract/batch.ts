@@ -1,5 +1,5 @@
 /** What a pass is about: the sequences that it advances, and how a token of them is drawn. */
-import type { SampleSettings } from '../../contract/index.js'
+import type { Sampled, SampleSettings } from '../../contract/index.js'
 import type { Sampler } from './tensors.js'
 
 /** How many alternatives `topLogprobs` may ask for. */
@@ -65,11 +65,5 @@ export interface SampleRow
   readonly adjust?: { readonly tokens: Int32Array; readonly deltas: Float32Array }
 }
 
-export interface SampledRow {
-  /** Or `UNDRAWN`: some logit is infinite or not a number. */
-  readonly token: number
-  readonly logprob?: number
-  readonly top?: readonly { readonly token: number; readonly logprob: number }[]
-  readonly among?: readonly number[]
-  readonly admitted?: number
-}
+/** `UNDRAWN` where some logit is infinite or not a number. */
+export type SampledRow = Omit<Sampled, 'drafts' | 'row'>

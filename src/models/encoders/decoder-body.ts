@@ -63,7 +63,6 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
     kept,
     ...(head && { decision: { plan: decision, planned: head.decision, pooled: head.pooled } }),
     ...(joint && { joint: { plan: together, planned: joint.planned } }),
-    most: vectors.most,
     positions,
     caches: [...kept.caches, ...headCache, ...(joint ? [cacheOfJoint(joint.planned)] : [])],
     need(device) {

@@ -18,8 +18,7 @@ interface Body {
   readonly vectors: VectorPlan
   /** The layers after the pool. */
   readonly dense: readonly PlannedDense[]
-  /** Tokens of a text that it was made for, and that it can read at all. */
-  readonly most: number
+  /** Tokens of a text that it can read at all. */
   readonly positions: number
   /** Layers whose heads have the same form share one. */
   readonly caches: readonly (Pick<CacheShape, 'heads' | 'headSize'> & Partial<Pick<CacheShape, 'layers'>>)[]
@@ -77,7 +76,6 @@ export function bertBody(outline: WeightOutline, quantize: boolean, name: string
     vectors,
     tensors,
     dense: tensors.dense,
-    most: vectors.most,
     positions,
     caches: [{ heads, headSize: hidden / heads }],
     need(device) {

@@ -85,8 +85,8 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
   const bodyOf = isBert(outline) ? bertBody : isModernBert(outline) ? modernBody : decoderBody
   const body = bodyOf(outline, options.quantize !== undefined, name)
   const prompt = outline.sentence ? defaultPrompt(outline.sentence, name) : ''
-  const { most, positions } = body
-  const wanted = Math.min(options.contextLength ?? Math.min(most, CONTEXT), positions, device.limits.rows)
+  const { vectors, positions } = body
+  const wanted = Math.min(options.contextLength ?? Math.min(vectors.most, CONTEXT), positions, device.limits.rows)
   const asks = body.kind === 'decoder' && body.judges
   const decision = decisionOf(body)
   const tells = (task === 'rank' || task === 'classify') && !asks

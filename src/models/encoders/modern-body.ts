@@ -35,7 +35,6 @@ export function modernBody(outline: WeightOutline, quantize: boolean, name: stri
     vectors,
     tensors,
     dense: tensors.dense,
-    most: vectors.most,
     positions,
     caches: [{ heads, headSize: hidden / heads }],
     need(device) {
