@@ -1,6 +1,7 @@
 import { OpenAI, OpenAIResponses } from '@llamaindex/openai'
 import { tool } from 'llamaindex'
 import { CALL, NAMES, SYSTEM, TOOLS, WORDS } from './agent.mjs'
+import { read } from './openai-forms.mjs'
 
 export const forms = {
   OpenAI: (asked) => conversation(asked, false),
@@ -48,15 +49,6 @@ function conversation({ url, key, model, history }, byResponses) {
     },
     keep: ({ message }) => messages.push(message),
     results: (calls, texts) => messages.push(...calls.map(({ id }, i) => resultOf(id, texts[i]))),
-  }
-}
-
-function read(json, choice) {
-  try {
-    return JSON.parse(json)
-  } catch (error) {
-    if (choice === 'auto') return json
-    throw error
   }
 }
 

@@ -1,5 +1,6 @@
 /** What Open WebUI asks, one after the other, by either of its connections; it is a program of Python's without a client. */
 import { CALL, NAMES, parametersOf, SYSTEM, TOOLS, WORDS } from './agent.mjs'
+import { read } from './openai-forms.mjs'
 
 export const forms = {
   'OpenAI connection': (asked) => conversation(asked, false),
@@ -99,15 +100,6 @@ function joined(events) {
     }
   }
   return message
-}
-
-function read(json, choice) {
-  try {
-    return JSON.parse(json)
-  } catch (error) {
-    if (choice === 'auto') return json
-    throw error
-  }
 }
 
 function messageOf(turn, byOllama) {
