@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { closed } from '../../test/support/closed.js'
 import { turns } from '../../test/support/full.js'
-import type { ChatCall } from '../contract/engine.js'
+import type { ChatCall, ToolSpec } from '../contract/engine.js'
 import { compile, fromSource } from '../grammar/structured.js'
 import { ChatText } from './chat-text.js'
 import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
@@ -284,6 +285,10 @@ function familyText(template: string, control: readonly string[]): ChatText {
   })
 }
 
+/** Of one call of any of these. */
+const grammarOf = (tools: readonly Pick<ToolSpec, 'name' | 'parameters'>[]) =>
+  compile({ anyOf: tools.map(({ name, parameters }) => closed({ name: { const: name }, arguments: parameters })) })
+
 describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
   const text = familyText(template, control)
   const tools = [
@@ -307,14 +312,7 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
     },
     { name: 'get_all', strict: true, parameters: { type: 'object', properties: {}, additionalProperties: false } },
   ]
-  const toolGrammar = compile({
-    anyOf: tools.map(({ name, parameters }) => ({
-      type: 'object',
-      properties: { name: { const: name }, arguments: parameters },
-      required: ['name', 'arguments'],
-      additionalProperties: false,
-    })),
-  })
+  const toolGrammar = grammarOf(tools)
   const holds = compile(tools[0]!.parameters)
   const spelled = (json: string) => {
     const value = JSON.parse(json)
@@ -355,14 +353,7 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
       strict: false,
       parameters: { type: 'object', properties },
     }))
-    const toolGrammar = compile({
-      anyOf: tools.map(({ name, parameters }) => ({
-        type: 'object',
-        properties: { name: { const: name }, arguments: parameters },
-        required: ['name', 'arguments'],
-        additionalProperties: false,
-      })),
-    })
+    const toolGrammar = grammarOf(tools)
     const args = [{ city: 'Paris', days: 3 }, {}, { city: 'Bonn', days: 14 }]
     const names = ['get', 'get_all', 'get']
     const spelt = args.map((value, i) => text.toolFormat.spell(names[i]!, JSON.stringify(value)))

@@ -1,3 +1,5 @@
+import { wordPiece } from '../../../test/oracles/files/repository.js'
+
 /** A small tokenizer of BERT's kind: whole words, pieces that go on a word, and single characters of many scripts. */
 const MARKS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
 const WORDS = [
@@ -13,50 +15,13 @@ const CHARACTERS = [
 
 export function wordPieces(normalizer: object = {}) {
   const pieces = [...WORDS, ...ENDS.map((end) => `##${end}`), ...CHARACTERS, ...CHARACTERS.map((one) => `##${one}`)]
-  const vocab = Object.fromEntries([...new Set([...MARKS, ...pieces])].map((piece, id) => [piece, id]))
-  const mark = (content: string) => ({
-    id: vocab[content]!,
-    content,
-    single_word: false,
-    lstrip: false,
-    rstrip: false,
-    normalized: false,
-    special: true,
-  })
-  const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } })
+  const whole = wordPiece([...new Set([...MARKS, ...pieces])], MARKS)
+  const kinds = { clean_text: true, handle_chinese_chars: true, strip_accents: null }
   return {
-    version: '1.0',
+    ...whole,
     truncation: null,
     padding: null,
-    added_tokens: MARKS.map(mark),
-    normalizer: {
-      type: 'BertNormalizer',
-      clean_text: true,
-      handle_chinese_chars: true,
-      strip_accents: null,
-      lowercase: true,
-      ...normalizer,
-    },
-    pre_tokenizer: { type: 'BertPreTokenizer' },
-    post_processor: {
-      type: 'TemplateProcessing',
-      single: [special('[CLS]'), { Sequence: { id: 'A', type_id: 0 } }, special('[SEP]')],
-      pair: [
-        special('[CLS]'),
-        { Sequence: { id: 'A', type_id: 0 } },
-        special('[SEP]'),
-        { Sequence: { id: 'B', type_id: 1 } },
-        { SpecialToken: { id: '[SEP]', type_id: 1 } },
-      ],
-      special_tokens: Object.fromEntries(['[CLS]', '[SEP]'].map((id) => [id, { id, ids: [vocab[id]!], tokens: [id] }])),
-    },
-    decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
-    model: {
-      type: 'WordPiece',
-      unk_token: '[UNK]',
-      continuing_subword_prefix: '##',
-      max_input_chars_per_word: 100,
-      vocab,
-    },
+    added_tokens: whole.added_tokens.map((mark) => ({ ...mark, single_word: false, lstrip: false, rstrip: false })),
+    normalizer: { ...whole.normalizer, ...kinds, ...normalizer },
   }
 }
