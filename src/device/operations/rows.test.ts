@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { gelu, geluTanh, silu } from '../../../test/oracles/float64.js'
 import { type Device, NO_STATE, type Vector } from '../contract.js'
 import { type AddNormOptions, addNorm } from './add-norm/index.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
@@ -9,24 +10,13 @@ import { pool } from './pool/index.js'
 import { tokenShift } from './token-shift/index.js'
 import { xielu } from './xielu/index.js'
 
-/** The error function by its series (Abramowitz and Stegun 7.1.6), which converges everywhere. */
-function erf(x: number): number {
-  let term = x
-  let sum = x
-  for (let n = 1; Math.abs(term) > 1e-18 * Math.abs(sum); n++) {
-    term *= (2 * x * x) / (2 * n + 1)
-    sum += term
-  }
-  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum
-}
-
 const GATES = {
-  silu: (x: number) => x / (1 + Math.exp(-x)),
-  gelu: (x: number) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  silu,
+  gelu: geluTanh,
   relu: (x: number) => Math.max(0, x),
   relu2: (x: number) => Math.max(0, x) ** 2,
   clamped: (x: number) => Math.min(x, 7) / (1 + Math.exp(-1.702 * Math.min(x, 7))),
-  gelu_erf: (x: number) => (Math.abs(x) > 8 ? Math.max(0, x) : 0.5 * x * (1 + erf(x / Math.SQRT2))),
+  gelu_erf: gelu,
 }
 
 describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {

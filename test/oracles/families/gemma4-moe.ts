@@ -17,18 +17,26 @@ import {
 } from '../float64.js'
 import { wide } from '../width.js'
 import { type ExpertsShape, expertsMetadata, type RouterTraits, routed } from './experts.js'
-import { anglesOf, FULL_HEAD, LOCAL_HEAD, LOCAL_THETA, THETA, TURNING } from './gemma4.js'
+import {
+  anglesOf,
+  CAP,
+  EPSILON,
+  FULL_HEAD,
+  GGUF_NAMES,
+  gemma4,
+  gemma4Metadata,
+  HIDDEN,
+  INNER,
+  LOCAL_HEAD,
+  still,
+  VOCABULARY,
+  WINDOW,
+} from './gemma4.js'
 import { embedding, gatedMlp, layerName } from './llama.js'
 
-const VOCABULARY = 640
-const HIDDEN = wide(160, 256)
-const INNER = wide(192, 256)
 const EXPERTS: ExpertsShape = { experts: 8, chosen: 3, size: wide(96, 256) }
 const HEADS = 4
 const [LOCAL_KEYS, FULL_KEYS] = [2, 1]
-const WINDOW = 32
-const CAP = 4
-const EPSILON = 1e-6
 const KINDS = ['sliding', 'sliding', 'full', 'sliding', 'full'] as const
 const isFull = (layer: number) => KINDS[layer] === 'full'
 const headOf = (layer: number) => (isFull(layer) ? FULL_HEAD : LOCAL_HEAD)
@@ -124,26 +132,16 @@ function reference(weights: Weights, mistake?: string, kept?: Kept) {
 }
 
 const NORMS: Readonly<Record<string, string>> = {
-  input_layernorm: 'attn_norm',
-  post_attention_layernorm: 'post_attention_norm',
-  pre_feedforward_layernorm: 'ffn_norm',
-  post_feedforward_layernorm: 'post_ffw_norm',
+  ...Object.fromEntries(Object.entries(GGUF_NAMES).filter(([from]) => from.endsWith('layernorm'))),
   pre_feedforward_layernorm_2: 'pre_ffw_norm_2',
   post_feedforward_layernorm_1: 'post_ffw_norm_1',
   post_feedforward_layernorm_2: 'post_ffw_norm_2',
 }
-/** A layer's others, by what GGUF calls them. */
-const GGUF_NAMES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(Object.entries(NORMS).map(([from, to]) => [`${from}.weight`, `${to}.weight`])),
-  'self_attn.q_norm.weight': 'attn_q_norm.weight',
-  'self_attn.k_norm.weight': 'attn_k_norm.weight',
-  'self_attn.q_proj.weight': 'attn_q.weight',
-  'self_attn.k_proj.weight': 'attn_k.weight',
-  'self_attn.v_proj.weight': 'attn_v.weight',
-  'self_attn.o_proj.weight': 'attn_output.weight',
-  'mlp.gate_proj.weight': 'ffn_gate.weight',
-  'mlp.up_proj.weight': 'ffn_up.weight',
-  'mlp.down_proj.weight': 'ffn_down.weight',
+/** A layer's tensors, by what GGUF calls them. */
+const ALL_NAMES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries({ ...GGUF_NAMES, ...NORMS }).map(([from, to]) => [`${from}.weight`, `${to}.weight`]),
+  ),
   'router.proj.weight': 'ffn_gate_inp.weight',
   'router.scale': 'ffn_gate_inp.scale',
   'router.per_expert_scale': 'ffn_down_exps.scale',
@@ -196,11 +194,9 @@ function ggufTensors(weights: Weights): GgufTensor[] {
   }
   put('token_embd.weight', 'model.embed_tokens.weight')
   put('output_norm.weight', 'model.norm.weight')
-  const pairs = FULL_HEAD / 2
-  const still = Float64Array.from({ length: pairs }, (_, i) => (i < pairs * TURNING ? 1 : 1e30))
-  list.push({ name: 'rope_freqs.weight', dims: [pairs], values: still })
+  list.push(still())
   for (const [i] of KINDS.entries()) {
-    for (const [from, to] of Object.entries(GGUF_NAMES)) put(`blk.${i}.${to}`, `${layerName(i)}.${from}`)
+    for (const [from, to] of Object.entries(ALL_NAMES)) put(`blk.${i}.${to}`, `${layerName(i)}.${from}`)
   }
   return list
 }
@@ -208,39 +204,21 @@ function ggufTensors(weights: Weights): GgufTensor[] {
 export const gemma4Moe: Case = {
   name: 'gemma4_moe',
   config: {
-    model_type: 'gemma4_text',
-    architectures: ['Gemma4ForCausalLM'],
-    vocab_size: VOCABULARY,
-    vocab_size_per_layer_input: VOCABULARY,
-    hidden_size: HIDDEN,
+    ...gemma4.config,
     hidden_size_per_layer_input: 0,
-    intermediate_size: INNER,
     use_double_wide_mlp: false,
     num_hidden_layers: KINDS.length,
     num_kv_shared_layers: 0,
     num_attention_heads: HEADS,
     num_key_value_heads: LOCAL_KEYS,
     num_global_key_value_heads: FULL_KEYS,
-    head_dim: LOCAL_HEAD,
-    global_head_dim: FULL_HEAD,
     attention_k_eq_v: true,
-    attention_bias: false,
-    hidden_activation: 'gelu_pytorch_tanh',
-    rms_norm_eps: EPSILON,
     layer_types: KINDS.map((kind) => `${kind}_attention`),
-    sliding_window: WINDOW,
-    rope_parameters: {
-      full_attention: { rope_type: 'proportional', partial_rotary_factor: TURNING, rope_theta: THETA },
-      sliding_attention: { rope_type: 'default', rope_theta: LOCAL_THETA },
-    },
-    final_logit_softcapping: CAP,
     enable_moe_block: true,
     num_experts: EXPERTS.experts,
     top_k_experts: EXPERTS.chosen,
     moe_intermediate_size: EXPERTS.size,
     use_bidirectional_attention: 'vision',
-    max_position_embeddings: 2048,
-    tie_word_embeddings: true,
   },
   tensors: TENSORS,
   prompt: 80,
@@ -250,33 +228,10 @@ export const gemma4Moe: Case = {
     architecture: 'gemma4',
     approximate: true,
     metadata(out) {
-      const u32 = (name: string, value: number) => out.u32(`gemma4.${name}`, value)
-      u32('context_length', 2048)
-      u32('embedding_length', HIDDEN)
-      u32('embedding_length_per_layer_input', 0)
-      u32('block_count', KINDS.length)
-      u32('feed_forward_length', INNER)
-      u32('attention.head_count', HEADS)
-      out.integers(
-        'gemma4.attention.head_count_kv',
-        Int32Array.from(KINDS, (_, i) => keysOf(i)),
-      )
-      u32('attention.key_length', FULL_HEAD)
-      u32('attention.value_length', FULL_HEAD)
-      u32('attention.key_length_swa', LOCAL_HEAD)
-      u32('attention.value_length_swa', LOCAL_HEAD)
-      u32('attention.shared_kv_layers', 0)
-      u32('attention.sliding_window', WINDOW)
-      out.flags(
-        'gemma4.attention.sliding_window_pattern',
-        KINDS.map((kind) => kind === 'sliding'),
-      )
-      u32('rope.dimension_count', FULL_HEAD)
-      u32('rope.dimension_count_swa', LOCAL_HEAD)
-      out.float('gemma4.rope.freq_base', THETA)
-      out.float('gemma4.rope.freq_base_swa', LOCAL_THETA)
-      out.float('gemma4.final_logit_softcapping', CAP)
-      out.float('gemma4.attention.layer_norm_rms_epsilon', EPSILON)
+      gemma4Metadata(out, {
+        ...{ kinds: KINDS, beside: 0, inner: INNER, heads: HEADS, shared: 0 },
+        keyHeads: KINDS.map((_, i) => keysOf(i)),
+      })
       expertsMetadata(out, 'gemma4', EXPERTS)
     },
     tensors: ggufTensors,

@@ -1,3 +1,4 @@
+import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { type Case, type GgufTensor, matrix, norm, type TensorSpec, vector, type Weights } from '../family.js'
 import {
   Attention,
@@ -18,22 +19,22 @@ import {
 import { wide } from '../width.js'
 import { embedding, gatedMlp, layerName } from './llama.js'
 
-const VOCABULARY = 640
-const HIDDEN = wide(160, 256)
-const INNER = wide(192, 256)
+export const VOCABULARY = 640
+export const HIDDEN = wide(160, 256)
+export const INNER = wide(192, 256)
 const HEADS = 2
 const KEY_HEADS = 1
 export const LOCAL_HEAD = 256
 export const FULL_HEAD = 512
-const WINDOW = 32
-export const LOCAL_THETA = 10_000
-export const THETA = 1_000_000
+export const WINDOW = 32
+const LOCAL_THETA = 10_000
+const THETA = 1_000_000
 /** Of the head of a full layer. */
-export const TURNING = 0.25
+const TURNING = 0.25
 /** Values of a layer's own embedding. */
 const BESIDE = wide(32, 256)
-const CAP = 4
-const EPSILON = 1e-6
+export const CAP = 4
+export const EPSILON = 1e-6
 /** The last three have no keys and values of their own. */
 const KINDS = ['sliding', 'sliding', 'full', 'sliding', 'full', 'sliding', 'sliding', 'full'] as const
 const SHARED = 3
@@ -168,13 +169,12 @@ function layerTensors(i: number): TensorSpec[] {
   ]
 }
 
-/** What GGUF calls a layer's tensors. */
-const GGUF_NAMES: Readonly<Record<string, string>> = {
+/** What GGUF calls the tensors that a layer of each kind has. */
+export const GGUF_NAMES: Readonly<Record<string, string>> = {
   input_layernorm: 'attn_norm',
   post_attention_layernorm: 'post_attention_norm',
   pre_feedforward_layernorm: 'ffn_norm',
   post_feedforward_layernorm: 'post_ffw_norm',
-  post_per_layer_input_norm: 'post_norm',
   'self_attn.q_norm': 'attn_q_norm',
   'self_attn.k_norm': 'attn_k_norm',
   'self_attn.q_proj': 'attn_q',
@@ -184,6 +184,9 @@ const GGUF_NAMES: Readonly<Record<string, string>> = {
   'mlp.gate_proj': 'ffn_gate',
   'mlp.up_proj': 'ffn_up',
   'mlp.down_proj': 'ffn_down',
+}
+const OWN_NAMES: Readonly<Record<string, string>> = {
+  post_per_layer_input_norm: 'post_norm',
   per_layer_input_gate: 'inp_gate',
   per_layer_projection: 'proj',
 }
@@ -197,6 +200,53 @@ const TENSORS: readonly TensorSpec[] = [
   ...KINDS.flatMap((_, i) => layerTensors(i)),
 ]
 
+/** Which pairs of a full layer's heads do not turn. */
+export function still(): GgufTensor {
+  const pairs = FULL_HEAD / 2
+  const values = Float64Array.from({ length: pairs }, (_, i) => (i < pairs * TURNING ? 1 : 1e30))
+  return { name: 'rope_freqs.weight', dims: [pairs], values }
+}
+
+/** Of each layer, where they differ. */
+interface Traits {
+  readonly kinds: readonly ('sliding' | 'full')[]
+  readonly beside: number
+  readonly inner: number | readonly number[]
+  readonly heads: number
+  readonly keyHeads: number | readonly number[]
+  readonly shared: number
+}
+
+export function gemma4Metadata(out: Metadata, { kinds, beside, inner, heads, keyHeads, shared }: Traits): void {
+  const put = (name: string, value: number | readonly number[]) =>
+    typeof value === 'number'
+      ? out.u32(`gemma4.${name}`, value)
+      : out.integers(`gemma4.${name}`, Int32Array.from(value))
+  put('context_length', 2048)
+  put('embedding_length', HIDDEN)
+  put('embedding_length_per_layer_input', beside)
+  put('block_count', kinds.length)
+  put('feed_forward_length', inner)
+  put('attention.head_count', heads)
+  put('attention.head_count_kv', keyHeads)
+  put('attention.key_length', FULL_HEAD)
+  put('attention.value_length', FULL_HEAD)
+  put('attention.key_length_swa', LOCAL_HEAD)
+  put('attention.value_length_swa', LOCAL_HEAD)
+  put('attention.shared_kv_layers', shared)
+  put('attention.sliding_window', WINDOW)
+  out.flags(
+    'gemma4.attention.sliding_window_pattern',
+    kinds.map((kind) => kind === 'sliding'),
+  )
+  put('rope.dimension_count', FULL_HEAD)
+  put('rope.dimension_count_swa', LOCAL_HEAD)
+  out.float('gemma4.rope.freq_base', THETA)
+  out.float('gemma4.rope.freq_base_swa', LOCAL_THETA)
+  out.float('gemma4.final_logit_softcapping', CAP)
+  out.float('gemma4.attention.layer_norm_rms_epsilon', EPSILON)
+}
+
 function ggufTensors(weights: Weights): GgufTensor[] {
   const list: GgufTensor[] = []
   const put = (name: string, from: string) => {
@@ -208,12 +258,11 @@ function ggufTensors(weights: Weights): GgufTensor[] {
   put('per_layer_model_proj.weight', 'model.per_layer_model_projection.weight')
   put('per_layer_proj_norm.weight', 'model.per_layer_projection_norm.weight')
   put('output_norm.weight', 'model.norm.weight')
-  const pairs = FULL_HEAD / 2
-  const still = Float64Array.from({ length: pairs }, (_, i) => (i < pairs * TURNING ? 1 : 1e30))
-  list.push({ name: 'rope_freqs.weight', dims: [pairs], values: still })
+  list.push(still())
   for (const [i] of KINDS.entries()) {
     const at = layerName(i)
-    for (const [from, to] of Object.entries(GGUF_NAMES)) put(`blk.${i}.${to}.weight`, `${at}.${from}.weight`)
+    for (const [from, to] of Object.entries({ ...GGUF_NAMES, ...OWN_NAMES }))
+      put(`blk.${i}.${to}.weight`, `${at}.${from}.weight`)
     put(`blk.${i}.layer_output_scale.weight`, `${at}.layer_scalar`)
   }
   return list
@@ -284,35 +333,11 @@ export const gemma4: Case = {
   gguf: {
     architecture: 'gemma4',
     approximate: true,
-    metadata(out) {
-      const u32 = (name: string, value: number) => out.u32(`gemma4.${name}`, value)
-      u32('context_length', 2048)
-      u32('embedding_length', HIDDEN)
-      u32('embedding_length_per_layer_input', BESIDE)
-      u32('block_count', KINDS.length)
-      out.integers(
-        'gemma4.feed_forward_length',
-        Int32Array.from(KINDS, (_, i) => innerOf(i)),
-      )
-      u32('attention.head_count', HEADS)
-      u32('attention.head_count_kv', KEY_HEADS)
-      u32('attention.key_length', FULL_HEAD)
-      u32('attention.value_length', FULL_HEAD)
-      u32('attention.key_length_swa', LOCAL_HEAD)
-      u32('attention.value_length_swa', LOCAL_HEAD)
-      u32('attention.shared_kv_layers', SHARED)
-      u32('attention.sliding_window', WINDOW)
-      out.flags(
-        'gemma4.attention.sliding_window_pattern',
-        KINDS.map((kind) => kind === 'sliding'),
-      )
-      u32('rope.dimension_count', FULL_HEAD)
-      u32('rope.dimension_count_swa', LOCAL_HEAD)
-      out.float('gemma4.rope.freq_base', THETA)
-      out.float('gemma4.rope.freq_base_swa', LOCAL_THETA)
-      out.float('gemma4.final_logit_softcapping', CAP)
-      out.float('gemma4.attention.layer_norm_rms_epsilon', EPSILON)
-    },
+    metadata: (out) =>
+      gemma4Metadata(out, {
+        ...{ kinds: KINDS, beside: BESIDE, heads: HEADS, keyHeads: KEY_HEADS, shared: SHARED },
+        inner: KINDS.map((_, i) => innerOf(i)),
+      }),
     tensors: ggufTensors,
   },
 }
