@@ -326,6 +326,10 @@ describe('POST systemone', () => {
     ['questions', { state: 'x' }],
     ['questions.so.criteria', requestOf({ so: { type: 'choice', criteria: { '': null, a: null } } })],
     ['images[0]', { ...requestOf({ so: { type: 'noul' } }), images: ['AA=='] }],
+    [
+      'assets.scan',
+      { ...requestOf({ so: { type: 'noul' } }), assets: { scan: { type: 'image', data_base64: 'AA==' } } },
+    ],
   ])('is refused by the name of the field: %s %#', async (param, body) => {
     const { systemOne, received } = deciding()
     expect(errorOf(await systemOne(body))).toMatchObject({ status: 400, type: 'invalid_request_error', param })

@@ -26,12 +26,13 @@ export interface SystemOneRequest extends DecideSpec {
   readonly questions: readonly NamedQuestion[]
 }
 
-const KNOWN = new Set(['model', 'state', 'questions', 'images', 'keep_alive', 'stream'])
+const KNOWN = new Set(['model', 'state', 'questions', 'images', 'assets', 'keep_alive', 'stream'])
 const KNOWN_QUESTION = new Set(['type', 'instructions', 'criteria'])
 const MAX_QUESTIONS = 400
 const aType = oneOf(['noul', 'choice', 'score'])
 const someLevels = anArray(2, 10)
 const someImages = anArray(0, Number.POSITIVE_INFINITY)
+const anImage = oneOf(['image'])
 
 export function readSystemOne(json: unknown): SystemOneRequest {
   const body = aBody(json)
@@ -39,7 +40,8 @@ export function readSystemOne(json: unknown): SystemOneRequest {
   const extras = readExtras(body, KNOWN, ignored)
   const model = required(body, 'model', '', aString)
   const text = required(body, 'state', '', anEntry) ?? ''
-  const images = (optional(body, 'images', '', someImages) ?? []).map((image, i) => aString(image, at('images', i)))
+  const images = imagesOf(body)
+  const seen = images.map(([, url]): ContentPart => ({ type: 'image', url }))
   const questions = required(body, 'questions', '', anObject)
   const names = Object.keys(questions)
   if (names.length === 0)
@@ -50,20 +52,29 @@ export function readSystemOne(json: unknown): SystemOneRequest {
   }
   return {
     model,
-    state: images.length > 0 ? [{ role: 'user', content: seen(text, images) }] : text,
+    state: images.length > 0 ? [{ role: 'user', content: [{ type: 'text', text }, ...seen] }] : text,
     stateField: 'state',
     questionField: (i) => at('questions', names[i]!),
-    images: images.map((_, i) => at('images', i)),
+    images: images.map(([place]) => place),
     questions: names.map((name) => readQuestion(name, anObject(questions[name], at('questions', name)), ignored)),
     ignored,
     ...extras,
   }
 }
 
-const seen = (text: string, images: readonly string[]): readonly ContentPart[] => [
-  { type: 'text', text },
-  ...images.map((data): ContentPart => ({ type: 'image', url: `data:image/*;base64,${data}` })),
-]
+/** The places and addresses of images: Ollama's are a list, TypeSafe's have the names by which the state speaks of them. */
+function imagesOf(body: JsonObject): readonly (readonly [place: string, url: string])[] {
+  const assets = Object.entries(optional(body, 'assets', '', anObject) ?? {}).map(([name, value]) => {
+    const place = at('assets', name)
+    const asset = anObject(value, place)
+    optional(asset, 'type', place, anImage)
+    return [place, required(asset, 'data_base64', place, aString)] as const
+  })
+  const images = optional(body, 'images', '', someImages) ?? []
+  const all = [...images.map((image, i) => [at('images', i), aString(image, at('images', i))] as const), ...assets]
+  // Some clients write the whole address.
+  return all.map(([place, data]) => [place, data.startsWith('data:') ? data : `data:image/*;base64,${data}`])
+}
 
 function readQuestion(name: string, question: JsonObject, ignored: string[]): NamedQuestion {
   const path = at('questions', aWord(name, 'questions'))

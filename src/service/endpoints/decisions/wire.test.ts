@@ -280,6 +280,15 @@ describe('the same by name', () => {
     ])
   })
 
+  it('takes images as TypeSafe names them, and as whole addresses', () => {
+    const url = 'data:image/png;base64,AA=='
+    const assets = { '<image-1>': { type: 'image', format: 'png', data_base64: 'BB==' } }
+    const shown = readSystemOne(systemOne({ so: NOUL }, { state: ['<image-1>'], images: [url], assets }))
+    expect([shown.images, shown.ignored]).toEqual([['images[0]', 'assets.<image-1>'], []])
+    const seen = [url, 'data:image/*;base64,BB=='].map((url) => ({ type: 'image', url }))
+    expect(shown.state).toEqual([{ role: 'user', content: [{ type: 'text', text: '["<image-1>"]' }, ...seen] }])
+  })
+
   it('names what it does not know, wherever that stands', () => {
     const odd = { so: { ...NOUL, odd: 1, criteria: { true: 'x', maybe: 'y' } } }
     expect(readSystemOne(systemOne(odd, { temperature: 1 })).ignored).toEqual([
@@ -333,6 +342,9 @@ describe('the same by name', () => {
     ['questions.so.criteria[1]', systemOne({ so: { type: 'score', criteria: ['a', 7] } }), '', /a string/],
     ['images', systemOne({ so: NOUL }, { images: 'AA==' }), '', /array/],
     ['images[1]', systemOne({ so: NOUL }, { images: ['AA==', 7] }), '', /string/],
+    ['assets.a', systemOne({ so: NOUL }, { assets: { a: 'AA==' } }), '', /object/],
+    ['assets.a.type', systemOne({ so: NOUL }, { assets: { a: { type: 'audio', data_base64: 'AA==' } } }), '', /image/],
+    ['assets.a.data_base64', systemOne({ so: NOUL }, { assets: { a: { type: 'image' } } }), '', /Missing/],
   ])('is refused by %s', (param, body, code, message) => {
     const refused = { status: 400, param, ...(code && { code }), message: expect.stringMatching(message) }
     expect(() => readSystemOne(body)).toThrow(expect.objectContaining(refused))
