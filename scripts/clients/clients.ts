@@ -53,10 +53,13 @@ export const CLIENTS: readonly Client[] = [
     sets: '`new Runner({ modelProvider: new OpenAIProvider({ baseURL, apiKey }), tracingDisabled: true })`; otherwise traces go to OpenAI.',
   },
   {
-    title: 'Codex, Claude Code, opencode',
+    title: 'Agents of the terminal',
     file: 'coders.mjs',
-    large: ['@openai/codex', '@anthropic-ai/claude-code', 'opencode-ai'],
-    sets: 'Codex: a `model_providers` entry with `base_url`, `env_key` and `wire_api = "responses"`. Claude Code: `ANTHROPIC_BASE_URL` without `/v1`, and `--model`. opencode: a `provider` of `@ai-sdk/openai-compatible` with `baseURL`. `npm run check:clients -- coders` runs them, separately, because they are a gigabyte.',
+    large: [
+      ...['@openai/codex', '@anthropic-ai/claude-code', 'opencode-ai', '@qwen-code/qwen-code'],
+      ...['@earendil-works/pi-coding-agent', '@github/copilot', '@continuedev/cli'],
+    ],
+    sets: 'Codex: a `model_providers` entry with `base_url`, `env_key` and `wire_api = "responses"`. Claude Code: `ANTHROPIC_BASE_URL` without `/v1`, and `--model`. opencode: a `provider` of `@ai-sdk/openai-compatible` with `baseURL`. Qwen Code: `--auth-type openai`, `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_MODEL`. pi: a provider in `models.json` with `api: "openai-completions"` and `baseUrl`. Copilot CLI: `COPILOT_PROVIDER_BASE_URL`, `COPILOT_PROVIDER_API_KEY` and `COPILOT_MODEL`. Continue: a model in its `config.yaml` with `provider: openai` and `apiBase`. `npm run check:clients -- coders` runs them, separately, because they are more than a gigabyte.',
   },
   {
     title: 'LangChain',

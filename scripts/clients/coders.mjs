@@ -66,6 +66,8 @@ export function programs({ url, key, model }) {
     share: 'disabled',
     permission: { bash: 'allow' },
   }
+  const pi = { here: { baseUrl: url, api: 'openai-completions', apiKey: key, models: [{ id: model }] } }
+  const ofContinue = { provider: 'openai', model, apiBase: url, apiKey: key, capabilities: ['tool_use'] }
   return {
     Codex: {
       program: 'codex',
@@ -89,6 +91,39 @@ export function programs({ url, key, model }) {
       args: (words, again) => ['run', ...(again ? ['--continue'] : []), '-m', `here/${model}`, words],
       files: { 'opencode.json': JSON.stringify(opencode) },
     },
+    'Qwen Code': {
+      program: 'qwen',
+      args: (words, again) => ['--auth-type', 'openai', '--yolo', ...(again ? ['--continue'] : []), '-p', words],
+      env: { OPENAI_BASE_URL: url, OPENAI_API_KEY: key, OPENAI_MODEL: model },
+    },
+    pi: {
+      program: 'pi',
+      args: (words, again) => ['-p', ...(again ? ['--continue'] : []), '--model', `here/${model}`, words],
+      env: { PI_CODING_AGENT_DIR: '.', PI_OFFLINE: '1' },
+      files: { 'models.json': JSON.stringify({ providers: pi }) },
+    },
+    'Copilot CLI': {
+      program: 'copilot',
+      args: (words, again) => ['--yolo', '--no-auto-update', ...(again ? ['--continue'] : []), '-p', words],
+      env: {
+        COPILOT_PROVIDER_BASE_URL: url,
+        COPILOT_PROVIDER_API_KEY: key,
+        COPILOT_MODEL: model,
+        COPILOT_OFFLINE: 'true',
+      },
+    },
+    Continue: {
+      program: 'cn',
+      args: (words, again) => ['-p', '--auto', ...(again ? ['--resume'] : []), '--config', 'continue.yaml', words],
+      env: { CONTINUE_TELEMETRY_ENABLED: '0' },
+      // JSON is YAML.
+      files: {
+        'continue.yaml': JSON.stringify({
+          ...{ name: 'here', version: '1.0.0', schema: 'v1' },
+          models: [{ name: 'here', roles: ['chat'], ...ofContinue }],
+        }),
+      },
+    },
   }
 }
 
@@ -108,5 +143,9 @@ export function calls({ scripted, key }) {
     'Codex: codex exec, and resume': twice(all.Codex),
     'Claude Code: claude -p, and --continue': twice(all['Claude Code']),
     'opencode: run, and --continue': twice(all.opencode),
+    'Qwen Code: qwen -p, and --continue': twice(all['Qwen Code']),
+    'pi: pi -p, and --continue': twice(all.pi),
+    'Copilot CLI: copilot -p, and --continue': twice(all['Copilot CLI']),
+    'Continue: cn -p, and --resume': twice(all.Continue),
   }
 }

@@ -36,7 +36,7 @@ function coder({ messages, tools, toolChoice }) {
     .slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
     .find(({ role }) => role === 'tool')
   if (told) return `I was told: ${told.content}`
-  const tool = tools.find(({ name }) => /^(shell|exec_command|local_shell|bash|apply_patch)/i.test(name))
+  const tool = tools.find(({ name }) => /^((run_)?shell|exec_command|local_shell|bash|apply_patch)/i.test(name))
   if (!tool || toolChoice === 'none') return 'Hello there, you.'
   return [
     {

@@ -53,7 +53,7 @@ function coder(call: ChatCall): Part[] | string {
   )
   const since = call.messages.slice(lastQuestion + 1)
   const results = since.filter(({ role }) => role === 'tool')
-  const tool = call.tools.find(({ name }) => /^(shell|exec_command|local_shell|bash)/i.test(name))
+  const tool = call.tools.find(({ name }) => /^((run_)?shell|exec_command|local_shell|bash)/i.test(name))
   if (!tool || call.toolChoice === 'none') return 'Hello there, you.'
   const words = textOf(call.messages[lastQuestion]?.content ?? '')
   if (results.length >= CALLS)
