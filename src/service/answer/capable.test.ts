@@ -59,6 +59,7 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
 /** What only shapes an answer, and its field. */
 const HINTS: readonly [object, string][] = [
   [{ reasoning_effort: 'high' }, 'reasoning_effort'],
+  [{ reasoning: { effort: 'high' } }, 'reasoning.effort'],
   [{ chat_template_kwargs: { enable_thinking: true } }, 'chat_template_kwargs.enable_thinking'],
   [{ thinking_budget: 50 }, 'thinking_budget'],
   [{ thinking: { type: 'enabled' } }, 'thinking'],

@@ -165,6 +165,9 @@ describe('a chat request', () => {
     ['service_tier', { service_tier: 'gold' }],
     ['service_tier', { service_tier: 'priority' }],
     ['thinking', { thinking: { type: 'between_tools' } }],
+    ['reasoning', { reasoning: 'high' }],
+    ['reasoning.effort', { reasoning: { effort: 'huge' } }],
+    ['reasoning.exclude', { reasoning: { exclude: true } }],
     ['web_search_options', { web_search_options: {} }],
     ['tools[0]', { tools: [{ type: 'web_search', web_search: { enable: true } }] }],
   ])('never refuses a hint: %s is ignored and named', (name, body) => {
@@ -237,6 +240,11 @@ describe('a chat request', () => {
   it('hands on what chat templates are told', () => {
     expect(read({ reasoning_effort: 'none' }).templateOptions).toMatchObject({ enable_thinking: false })
     expect(read({ reasoning_effort: 'high' }).templateOptions).toMatchObject({ enable_thinking: true })
+    const nested = read({ reasoning: { effort: 'high' } })
+    expect(nested.templateOptions).toEqual({ enable_thinking: true, reasoning_effort: 'high' })
+    const both = read({ reasoning: { effort: 'high' }, reasoning_effort: 'none' })
+    expect(both.templateOptions).toMatchObject({ enable_thinking: false })
+    expect([nested.ignored, both.ignored]).toEqual([[], []])
     const given = { reasoning_effort: 'high', chat_template_kwargs: { enable_thinking: false } }
     expect(read(given).templateOptions).toMatchObject({ enable_thinking: false, reasoning_effort: 'high' })
   })

@@ -1,5 +1,5 @@
 import type { Part, V1Error } from '../../../contract/index.js'
-import type { JsonObject, Slices } from '../../../platform/index.js'
+import { isRecord, type JsonObject, type Slices } from '../../../platform/index.js'
 import { answering } from '../../answer/answering.js'
 import { readRequest } from '../../answer/body.js'
 import type { Exchange, RouteResponse, Service } from '../../answer/service.js'
@@ -119,7 +119,7 @@ export const CHAT_FIELDS: FieldNames = {
 const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'],
   ...['logprobs', 'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls'],
-  ...['reasoning_effort', 'thinking', 'chat_template_kwargs'],
+  ...['reasoning_effort', 'reasoning', 'thinking', 'chat_template_kwargs'],
   ...['return_token_ids', 'return_tokens_as_token_ids', 'evidence', 'quote'],
   ...BUDGET_FIELDS,
   ...GUIDANCE_FIELDS,
@@ -128,6 +128,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...REFUSED,
 ])
 const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation', 'include_forced'])
+
+const KNOWN_REASONING = new Set(['effort'])
 
 const aTokenLimit = tokenLimit(1)
 const aChoiceCount = anInteger(1, 128)
@@ -154,6 +156,7 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   const { tools, toolChoice, parallelToolCalls } = readTools(body, ignored)
   const templateOptions = readTemplateOptions(body, ignored)
   const thinking = readThinking(body)
+  const nested = body.reasoning_effort == null && isRecord(body.reasoning) ? 'reasoning.effort' : undefined
   // By name, not spread: what has one shape is quick to make and to read.
   return {
     spec: {
@@ -176,7 +179,7 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
       parallelToolCalls,
       templateOptions,
       thinkingBudget: thinking.thinkingBudget,
-      fields: withNames(CHAT_FIELDS, form.outputField, thinking.thinkingField),
+      fields: withNames(CHAT_FIELDS, form.outputField, thinking.thinkingField ?? nested),
     },
     stream: streaming.stream,
     includeUsage: streaming.includeUsage,
@@ -223,6 +226,11 @@ function readLogprobs(body: JsonObject): number | undefined {
 
 function readTemplateOptions(body: JsonObject, ignored: string[]): Readonly<Record<string, unknown>> | undefined {
   const [switched, given] = [readSwitch(body, ignored), optional(body, 'chat_template_kwargs', '', anObject)]
-  const effort = hint(body, 'reasoning_effort', '', anEffort, ignored)
+  // Ollama and OpenRouter take the effort of chats as responses have it, too, and Qwen Code sends it so.
+  const reasoning = isRecord(body.reasoning) ? body.reasoning : {}
+  if (body.reasoning != null && reasoning !== body.reasoning) ignored.push('reasoning')
+  noteUnknown(reasoning, KNOWN_REASONING, 'reasoning', ignored)
+  const nested = hint(reasoning, 'effort', 'reasoning', anEffort, ignored)
+  const effort = hint(body, 'reasoning_effort', '', anEffort, ignored) ?? nested
   return withEffort(effort, switched ? { ...switched, ...given } : given)
 }
