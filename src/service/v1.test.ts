@@ -1,9 +1,12 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, test, vi } from 'vitest'
+import { afterEach, describe, expect, it, test, vi } from 'vitest'
 import { V1Error } from '../contract/errors.js'
+import { scripted } from '../engines/scripted.js'
 import { fileUsage } from '../usage/file.js'
+import { memoryUsage } from '../usage/table.js'
 import type { LogEvent } from './door/log.js'
+import { memoryResponses } from './endpoints/responses/store/shelved.js'
 import { createV1 } from './v1.js'
 import {
   chatInit,
@@ -245,6 +248,43 @@ describe('close', () => {
     expect(await running.text()).toContain('[DONE]')
     await closing
     expect(closed).toBe(true)
+  })
+})
+
+describe('what is to be closed', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  it('and never is, is waited for as long as a request, and named; all else is closed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const closed: string[] = []
+    const never = (name: string) => () => {
+      closed.push(name)
+      return new Promise<void>(() => {})
+    }
+    const responses = Object.assign(memoryResponses(), { close: async () => void closed.push('responses') })
+    const usage = Object.assign(memoryUsage(), { close: never('usage') })
+    const engine = { ...scripted({ models: { [MODEL]: 'Hi' } }), close: never('engine') }
+    const { v1 } = serviceOf(engine, { usage, responses, timeoutMs: 60_000 })
+    let error: unknown
+    v1.close().catch((reason: unknown) => {
+      error = reason
+    })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect([closed, error]).toEqual([['usage', 'responses', 'engine'], undefined])
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(error).toMatchObject({
+      code: 'timeout',
+      message: expect.stringContaining("'usage' took longer than 60000 ms"),
+    })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('and cannot be, keeps nothing else open', async () => {
+    const close = vi.fn(async () => {})
+    const usage = Object.assign(memoryUsage(), { close: () => Promise.reject(new Error('full')) })
+    const { v1 } = serviceOf({ ...scripted({ models: { [MODEL]: 'Hi' } }), close }, { usage })
+    await expect(v1.close()).rejects.toThrow('full')
+    expect(close).toHaveBeenCalledOnce()
   })
 })
 

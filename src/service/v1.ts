@@ -3,7 +3,7 @@ import { Constraints, type Formats, type LayoutOption } from '../grammar/index.j
 import { Entrance } from '../platform/index.js'
 import { memoryUsage, type UsageEvent, type UsageLedger } from '../usage/index.js'
 import { Bodies } from './answer/bodies.js'
-import { Loader } from './answer/loader.js'
+import { Loader, waitFor } from './answer/loader.js'
 import { timedOut } from './answer/run.js'
 import type { EndpointEntry, EndpointSet, Service } from './answer/service.js'
 import { authenticator, isSoleCaller, type Keys, lineOf, PROJECT_HEADERS, Projects } from './door/auth.js'
@@ -186,7 +186,8 @@ export interface V1 {
   unload(model: string): Promise<void>
   /**
    * Refuses new requests, lets running ones end, then closes the ledger and the engine. Once `cut` aborts, whoever still
-   * waits for an answer gets an error instead, and what was made of it is counted.
+   * waits for an answer gets an error instead, and what was made of it is counted. It rejects if ledger or engine cannot be
+   * closed, or take longer than `timeoutMs` for it.
    */
   close(cut?: AbortSignal): Promise<void>
 }
@@ -215,6 +216,7 @@ export function createV1(options: V1Options): V1 {
     maxWaitingBytes: bodiesLimit,
     soleCaller: isSoleCaller(options.keys),
   })
+  const timeoutMs = timeLimit('timeoutMs', options.timeoutMs ?? 600_000)
   const store = telling(options.responses ?? memoryResponses())
   const service: Service = {
     engine,
@@ -228,7 +230,7 @@ export function createV1(options: V1Options): V1 {
     log,
     bodyLimit,
     bodies: new Bodies(bodiesLimit),
-    deadlines: new Deadlines(timeLimit('timeoutMs', options.timeoutMs ?? 600_000), timedOut),
+    deadlines: new Deadlines(timeoutMs, timedOut),
     stallMs: timeLimit('stallMs', options.stallMs ?? 30_000),
     describeSchema: options.describeSchema ?? true,
     calibrated: options.calibrated ?? false,
@@ -268,9 +270,12 @@ export function createV1(options: V1Options): V1 {
     await admission.close()
     // How they ended is written after their places are free.
     await Promise.all([...service.responses.background.values()].map((each) => each.ended()))
-    await usage.close?.()
-    await service.responses.store.close?.()
-    await engine.close?.()
+    // What one of them cannot close keeps none of the others open.
+    const failed: unknown[] = []
+    for (const [name, part] of Object.entries({ usage, responses: store, engine })) {
+      await closed(name, part, timeoutMs).catch((error: unknown) => failed.push(error))
+    }
+    if (failed.length > 0) throw failed[0]
   }
   return {
     fetch: (request, info) => respond(service, door, request, info),
@@ -290,6 +295,13 @@ export function createV1(options: V1Options): V1 {
       return closing
     },
   }
+}
+
+/** As long as a request may take: whose engine or store it is, nobody knows, nor whether that ever ends. */
+async function closed(name: string, part: { close?(): void | Promise<void> }, ms: number | undefined): Promise<void> {
+  const message = `'${name}' took longer than ${ms} ms to close, and is not waited for: something of it may still be open.`
+  const late = () => new V1Error(504, message, { code: 'timeout' })
+  await waitFor(Promise.resolve(part.close?.()), undefined, ms, late)
 }
 
 function cutOff(): V1Error {
