@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Engine, Part } from '../../contract/engine.js'
 import { breathe } from '../../platform/turns.js'
 import type { UsageEvent } from '../../usage/ledger.js'
@@ -71,6 +71,16 @@ const FAULTS: Readonly<Record<string, () => unknown>> = {
   'gives nothing behind its end': () => each([text('Hi'), finish(), undefined]),
   'gives parts of no kind': () => each([{ type: 'foo', choice: 0 }, text('Hi'), finish()]),
   'says no text': () => each([text(undefined), finish()]),
+  'says whose it is by no number': () => each([{ ...text('Hi'), choice: '0' }, finish()]),
+  'says log probabilities of nothing': () => each([{ ...text('Hi'), logprobs: [{ logprob: -1 }] }, finish()]),
+  'says a stop that is none': () => each([text('Hi'), { ...finish(), stop: 5 }]),
+  'says tokens that are none': () => each([text('Hi'), { ...finish(), tokens: ['a'] }]),
+  'says no tokens of its prompt': () => each([{ type: 'prompt' }, text('Hi'), finish()]),
+  'says tokens of its prompt that are none': () => each([{ type: 'prompt', tokens: [0.5] }, text('Hi'), finish()]),
+  'says its prompt as no text': () => each([{ type: 'prompt', tokens: [1], text: 5 }, text('Hi'), finish()]),
+  'says the prompt of no choice': () => each([{ type: 'prompt', tokens: [1], choice: 7 }, text('Hi'), finish()]),
+  'is sure without a number': () =>
+    each([text('Hi'), { type: 'evidence', choice: 0, evidence: { pointer: '', confidence: Number.NaN } }, finish()]),
   'says a number': () => each([text(5), finish()]),
   'counts less than nothing': () =>
     each([text('Hi'), finish(), usage({ promptTokens: -3, completionTokens: 1, cachedTokens: 0 })]),
@@ -87,6 +97,8 @@ const FAULTS: Readonly<Record<string, () => unknown>> = {
 
 const FAULTS_OF_CALLS: Readonly<Record<string, () => unknown>> = {
   'calls nobody': () => each([call(0, '{}', { id: 'a' }), finish('tool_calls')]),
+  'calls a number': () => each([call(0, '{}', { id: 'a', name: 5 }), finish('tool_calls')]),
+  'calls by a number': () => each([call(0, '{}', { id: 5, name: 'look' }), finish('tool_calls')]),
   'says no arguments': () => each([call(0, undefined), finish('tool_calls')]),
   ...Object.fromEntries(
     [1, -1, 1e9, 0.5, Number.NaN].map((index) => [
@@ -115,6 +127,35 @@ describe.each([...Object.entries(FAULTS), ...Object.entries(FAULTS_OF_CALLS)])(
     })
   },
 )
+
+describe('an engine that says all and does not return', () => {
+  afterEach(() => void vi.useRealTimers())
+  const day = { state: 'On 3 May.', fields: { day: { type: 'text' } } }
+  const paths = Object.entries({ ...ALL, '/extractions': day })
+
+  test.each(paths)('has its answer told and counted, and its place given to the next: %s', async (path, body) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const said = path === '/extractions' ? '{"day":"3 May"}' : 'Hi'
+    const generate = async function* () {
+      yield* [text(said), finish(), usage()]
+      await new Promise(() => {})
+    }
+    const { ask, events } = service(generate, {}, { maxInFlight: 1, timeoutMs: 60_000 })
+    const ways = path === '/extractions' ? [{}, {}] : [{ stream: false }, { stream: true }]
+    const asked = ways.map((way) => ask(path, posting({ ...body, ...way })))
+    let isOver = false
+    const answers = Promise.all(asked).finally(() => {
+      isOver = true
+    })
+    while (!isOver) await vi.advanceTimersByTimeAsync(100)
+    for (const { status, text: whole } of await answers) {
+      expect([status, whole]).toEqual([200, expect.stringContaining(path === '/extractions' ? '3 May' : 'Hi')])
+      expect(whole).not.toMatch(ERROR)
+    }
+    expect(events.map(({ outcome }) => outcome)).toEqual(['ok', 'ok'])
+    expect(events.map(counts)).toEqual(ways.map(() => [3, 0, 2]))
+  })
+})
 
 /** What a client reads of the usage, whichever interface it reads. */
 function told(answer: Anything): [number, number] {
@@ -300,6 +341,8 @@ describe('an engine whose one result is none', () => {
       { input: ['Hi', 'Ho'] },
       { embed: async () => ({ vectors: [[1]], promptTokens: 1 }) },
     ],
+    ['says no text of tokens', '/detokenize', { tokens: [1] }, { detokenize: async () => ({}) }],
+    ['says no tokens of a text', '/tokenize', { prompt: 'a' }, { tokenize: async () => ({ tokens: 'a', texts: [] }) }],
     [
       'has no score',
       '/rerank',
@@ -310,7 +353,7 @@ describe('an engine whose one result is none', () => {
     const { ask, events } = service(() => each([]), engine as Partial<Engine>)
     const answer = await ask(path, posting(body))
     expect([answer.status, answer.text]).toEqual([500, expect.stringMatching(ERROR)])
-    expect(events.map(counts)).toEqual([[0, 0, 0]])
+    expect(events.map(counts)).toEqual(path.endsWith('tokenize') ? [] : [[0, 0, 0]])
   })
 
   test.each(['throws', 'never stops'])('extracts by generating, and %s', async (how) => {
@@ -320,6 +363,27 @@ describe('an engine whose one result is none', () => {
     expect([answer.status, answer.text]).toEqual([how === 'throws' ? 500 : 504, expect.stringMatching(ERROR)])
   })
 })
+
+test.each(Object.entries(CHATS))(
+  'an engine that cuts characters in two has them told whole: %s',
+  async (path, body) => {
+    const cut = (of: (said: string) => Anything) => [of('"\ud83d'), of('\ude00"')]
+    const thought = (said: string) => ({ type: 'reasoning-delta', choice: 0, text: said })
+    const calls = [
+      call(0, '{"at":'),
+      ...cut((said) => call(0, said, {})),
+      call(0, '}', {}),
+      finish('tool_calls'),
+      usage(),
+    ]
+    const { ask } = service(() => each([...cut(thought), ...cut(text), ...calls]))
+    for (const stream of [false, true]) {
+      const { status, text: wire } = await ask(path, posting({ ...body, stream }))
+      expect([status, wire.match(/\\u(d[89a-f]|fffd)|\ufffd/i)]).toEqual([200, null])
+      expect(wire.match(/😀/g)!.length).toBeGreaterThanOrEqual(3)
+    }
+  },
+)
 
 test('parts that say nothing are left out of whatever is told', async () => {
   const parts: unknown[] = [

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { ChatCall, Part } from '../../contract/engine.js'
 import { V1Error } from '../../contract/errors.js'
 import type { UsageEvent } from '../../usage/ledger.js'
@@ -348,6 +348,34 @@ describe('parts of a run', () => {
     expect(prompts.map((_, i) => tokens[i * n])).toEqual(prompts.map((_, i) => [i]))
   })
 
+  it('of several prompts are stopped where one fails, also those that say nothing meanwhile', async () => {
+    const stopped: unknown[] = []
+    const engine = {
+      generate: async function* ({ prompt, signal }: ChatCall): AsyncIterable<Part> {
+        yield text('Hi')
+        if (prompt === 'bad') throw new Error('broken')
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+        stopped.push(prompt)
+      },
+    }
+    const { run } = runOf([], { engine })
+    run.begin({ ...CALL, n: 3 }, () => {}, ['one', 'two', 'bad'])
+    await expect(whole(run)).rejects.toThrow('broken')
+    expect(stopped).toEqual(['one', 'two'])
+  })
+
+  it('of a prompt are in no place of another’s', async () => {
+    const engine = {
+      generate: async function* (call: ChatCall): AsyncIterable<Part> {
+        yield { type: 'text-delta', choice: call.prompt === 'one' ? 1 : 0, text: `${call.prompt}` }
+        yield finish
+      },
+    }
+    const { run } = runOf([], { engine })
+    run.begin({ ...CALL, n: 2 }, () => {}, ['one', 'two'])
+    await expect(whole(run)).rejects.toThrow('choice 1 of 1')
+  })
+
   it('of many prompts hear by signals of their own that nobody waits, those too that begin later', async () => {
     const client = new AbortController()
     const listens = vi.spyOn(client.signal, 'addEventListener')
@@ -569,12 +597,74 @@ describe('a run that fails', () => {
         {
           type: 'fault',
           message:
-            'The engine does not stop a/b, although the client of request req_1 has left. The next request gets its place in the queue.',
+            'The engine does not stop request req_1 of a/b, which is over. The next one gets its place in the queue.',
         },
       ])
     } finally {
       vi.useRealTimers()
     }
+  })
+})
+
+describe('a run whose engine does not end', () => {
+  afterEach(() => void vi.useRealTimers())
+  const message =
+    "The engine did not end request req_1 of a/b within 5000 ms after all choices had finished, and is not waited for. Let 'generate' return after its last part."
+
+  it.each(['when it is told', 'never'])('is whole once it might have, and so is its place free: %s', async (how) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const forever = async function* (): AsyncIterable<Part> {
+      yield text('Hi')
+      yield finish
+      yield usage('fp')
+      await new Promise<void>((resolve) => {
+        if (how !== 'never') made.run.signal.addEventListener('abort', () => resolve())
+      })
+    }
+    const made = runOf(forever)
+    const { run, steps, logged, ends } = made
+    run.model = 'a/b'
+    await run.enter()
+    run.begin(CALL, () => {})
+    let said: string | undefined
+    void whole(run).then((all) => {
+      said = all
+    })
+    await vi.advanceTimersByTimeAsync(4999)
+    expect(said).toBeUndefined()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(said).toBe('Hi')
+    expect(run.signal.aborted).toBe(false)
+    await run.succeed()
+    expect(ends).toEqual([[200, { model: 'a/b', usage: USAGE }]])
+    expect(run.signal.aborted).toBe(true)
+    await vi.advanceTimersByTimeAsync(how === 'never' ? 4999 : 0)
+    expect([steps.includes('release'), logged]).toEqual([how !== 'never', [{ type: 'fault', message }]])
+    await vi.advanceTimersByTimeAsync(1)
+    expect([steps.includes('release'), logged.length]).toEqual([true, how === 'never' ? 2 : 1])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('is not waited for by the prompts that are to begin yet', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const engine = {
+      generate: async function* (): AsyncIterable<Part> {
+        yield text('Hi')
+        yield finish
+        await new Promise(() => {})
+      },
+    }
+    const { run, logged } = runOf([], { engine })
+    run.model = 'a/b'
+    run.begin({ ...CALL, n: 40 }, () => {}, Array(40).fill('Say'))
+    let said: string | undefined
+    void whole(run).then((all) => {
+      said = all
+    })
+    while (said === undefined) await vi.advanceTimersByTimeAsync(5000)
+    expect(said).toBe('Hi'.repeat(40))
+    await run.succeed()
+    expect(logged).toEqual(Array(40).fill({ type: 'fault', message }))
   })
 })
 
@@ -612,8 +702,7 @@ describe('the one result of a run', () => {
       await vi.advanceTimersByTimeAsync(5000)
       expect(steps.at(-1)).toBe('release')
       // Of what is counted only once it is there no model is known.
-      const message =
-        'The engine does not stop, although the client of request req_1 has left. The next request gets its place in the queue.'
+      const message = 'The engine does not stop request req_1, which is over. The next one gets its place in the queue.'
       expect(logged).toEqual([{ type: 'fault', message }])
     } finally {
       vi.useRealTimers()

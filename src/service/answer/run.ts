@@ -1,10 +1,11 @@
-import { type ChatCall, type Engine, type Part, type Usage, V1Error } from '../../contract/index.js'
-import { abortable, breathe, Entrance, PartQueue } from '../../platform/index.js'
+import { type ChatCall, type Part, V1Error } from '../../contract/index.js'
+import { abortable, breathe, Entrance } from '../../platform/index.js'
 import type { UsageEvent } from '../../usage/index.js'
 import type { Release } from '../door/queue.js'
-import { endedSoon, Leavable, LinkedAbort } from '../stream/abort.js'
+import { endedSoon, LEAVE_MS, Leavable, LinkedAbort } from '../stream/abort.js'
 import { Answer, type AnswerChoice, type CallSpec, type WholeReply } from '../wire/reply.js'
 import type { BodyRoom } from './bodies.js'
+import { generateEach } from './prompts.js'
 import { type Exchange, requestError, type Service } from './service.js'
 
 /**
@@ -108,7 +109,8 @@ export class Run {
     const { engine } = this.#service
     this.answer = new Answer(call.n)
     this.#check = check
-    this.#parts = new Leavable(prompts ? generateEach(engine, call, prompts) : engine.generate(call), this.#take)
+    const parts = prompts ? generateEach(engine, call, prompts, this.#late) : engine.generate(call)
+    this.#parts = new Leavable(parts, this.#take)
   }
 
   /** The one result, or at once why it was left; its place is free when the engine has ended it, too. */
@@ -146,10 +148,10 @@ export class Run {
   ask(resolve: (part: Part | undefined) => void, reject: (error: unknown) => void): void {
     if (this.signal.aborted) reject(this.signal.reason)
     else if (++this.#asked % WITHOUT_A_BREATH === 0) void breathe().then(() => this.ask(resolve, reject))
-    else this.#parts!.ask(resolve, reject)
+    else this.#parts!.ask(resolve, reject, this.answer!.finished)
   }
 
-  readonly #take = (part: Part | undefined): void | Promise<void> => {
+  readonly #take = (part: Part | undefined): Part | undefined | Promise<Part> => {
     const answer = this.answer!
     if (part) {
       // The engine has read what it was given.
@@ -158,10 +160,13 @@ export class Run {
         this.#room?.done()
         this.#service.metrics?.began((performance.now() - this.arrived) / 1000)
       }
-      answer.take(part)
-      if (part.type === 'finish') return this.#check(answer.choices[part.choice]!)
-    } else if (!answer.finished) throw new Error('The engine stopped before it had finished every choice.')
-    else answer.usage = answer.countedUsage()
+      const told = answer.take(part)
+      const checking = part.type === 'finish' && this.#check(answer.choices[part.choice]!)
+      return checking ? Promise.resolve(checking).then(() => told) : told
+    }
+    if (!answer.finished) throw new Error('The engine stopped before it had finished every choice.')
+    answer.usage = answer.countedUsage()
+    return undefined
   }
 
   /** To be called before the last word goes out: what was answered is counted. */
@@ -171,7 +176,8 @@ export class Run {
     this.#room?.done()
     this.#abort.dispose()
     await this.#record('ok')
-    this.#release?.()
+    if (this.#parts?.ended === false) void this.#dismissed().then(() => this.#release?.())
+    else this.#release?.()
     const { fingerprint, usage } = this.answer!
     if (fingerprint !== undefined) this.#service.fingerprints.set(this.model!, fingerprint)
     this.#exchange.end(200, { model: this.model, usage })
@@ -206,14 +212,24 @@ export class Run {
     void this.fail(reason)
   }
 
+  /** Its engine has not ended, though all choices have: their reader need not wait for it, but the next in line does. */
+  #dismissed(): Promise<void> {
+    this.#late()
+    this.#abort.abort(undefined)
+    return this.#leave(undefined)
+  }
+
+  readonly #late = () => tellNotEnded(this.#service, `request ${this.#exchange.requestId}${this.#ofModel}`)
+
   async #leave(reason: unknown): Promise<void> {
     const left = await (this.#parts?.leave(reason) ?? (this.#acting && endedSoon(this.#acting)))
     if (left !== 'stuck') return
-    const model = this.model === undefined ? '' : ` ${this.model}`
-    this.#service.log({
-      type: 'fault',
-      message: `The engine does not stop${model}, although the client of request ${this.#exchange.requestId} has left. The next request gets its place in the queue.`,
-    })
+    const message = `The engine does not stop request ${this.#exchange.requestId}${this.#ofModel}, which is over. The next one gets its place in the queue.`
+    this.#service.log({ type: 'fault', message })
+  }
+
+  get #ofModel(): string {
+    return this.model === undefined ? '' : ` of ${this.model}`
   }
 
   async #record(outcome: UsageEvent['outcome']): Promise<void> {
@@ -245,92 +261,14 @@ export class Run {
   }
 }
 
+/** For whoever wrote the engine: its answers are told, but seconds later than they might be. */
+export function tellNotEnded({ log }: Service, what: string): void {
+  const message = `The engine did not end ${what} within ${LEAVE_MS} ms after all choices had finished, and is not waited for. Let 'generate' return after its last part.`
+  log({ type: 'fault', message })
+}
+
 export function timedOut(timeoutMs: number): V1Error {
   // It would take as long again.
   const headers = { 'x-should-retry': 'false' }
   return new V1Error(504, `The request took longer than ${timeoutMs} ms.`, { code: 'timeout', headers })
-}
-
-/** Answers of one request that an engine makes at a time, one call's at least: it does as many side by side as it can. */
-const AT_ONCE = 16
-
-/** The next part of a prompt's answer, or why there is none. */
-type Come = { readonly at: number } & ({ readonly result: IteratorResult<Part> } | { readonly error: unknown })
-
-/** A call for each prompt as one: the choices of each follow those of the one before it, and usage is added up. */
-async function* generateEach(
-  engine: Engine,
-  call: ChatCall,
-  prompts: readonly NonNullable<ChatCall['prompt']>[],
-): AsyncGenerator<Part> {
-  const n = call.n / prompts.length
-  const usages = new Map<number, Usage>()
-  let fingerprint: string | undefined
-  const running = new Map<number, AsyncIterator<Part>>()
-  // Each hears by a signal of its own that nobody waits: Node warns of a signal that more than ten listen to.
-  const ends: AbortController[] = []
-  const end = () => {
-    for (const each of ends) each.abort(call.signal.reason)
-  }
-  call.signal.addEventListener('abort', end)
-  // Of each the next part: all would be waited for anew for each that comes. One that fails is heard of once somebody asks.
-  const come = new PartQueue<Come>(prompts.length, () => {})
-  const ask = (at: number) => {
-    running
-      .get(at)!
-      .next()
-      .then(
-        (result) => come.push({ at, result }),
-        (error: unknown) => come.push({ at, error }),
-      )
-  }
-  let begun = 0
-  const begin = () => {
-    const at = begun++
-    const own = new AbortController()
-    ends.push(own)
-    if (call.signal.aborted) own.abort(call.signal.reason)
-    const each = { ...call, n, prompt: prompts[at]!, signal: own.signal }
-    running.set(at, engine.generate(each)[Symbol.asyncIterator]())
-    ask(at)
-  }
-  try {
-    while (begun < Math.min(Math.max(1, Math.floor(AT_ONCE / n)), prompts.length)) begin()
-    while (running.size > 0) {
-      for (const one of (await come.take())!) {
-        if ('error' in one) throw one.error
-        const { at, result } = one
-        if (result.done) {
-          running.delete(at)
-          if (begun < prompts.length) begin()
-          continue
-        }
-        ask(at)
-        const part = result.value
-        if (part.type !== 'usage') yield { ...part, choice: at * n + (part.choice ?? 0) }
-        else {
-          usages.set(at, part.usage)
-          fingerprint = part.fingerprint ?? fingerprint
-        }
-      }
-    }
-    // What is not told is counted by its pieces, as that of one prompt is.
-    if (usages.size === 0) return
-    const usage = [...usages.values()].reduce(added)
-    yield { type: 'usage', usage, ...(fingerprint !== undefined && { fingerprint }) }
-  } finally {
-    call.signal.removeEventListener('abort', end)
-    // One has failed, or nobody waits: the others end too.
-    await Promise.allSettled([...running.values()].map((each) => each.return?.()))
-  }
-}
-
-function added(a: Usage, b: Usage): Usage {
-  const reasoningTokens = (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)
-  return {
-    promptTokens: a.promptTokens + b.promptTokens,
-    completionTokens: a.completionTokens + b.completionTokens,
-    cachedTokens: a.cachedTokens + b.cachedTokens,
-    ...(reasoningTokens > 0 && { reasoningTokens }),
-  }
 }

@@ -294,7 +294,8 @@ describe('a source that can be left', () => {
     }
     const leavable = new Leavable(source(), (value) => {
       taken.push(value)
-      return takes.shift()?.()
+      const taking = takes.shift()?.()
+      return taking ? taking.then(() => value && value * 10) : value
     })
     const received: unknown[] = []
     for (let i = 0; i < 5; i++) {
@@ -308,7 +309,7 @@ describe('a source that can be left', () => {
       received.push(...one)
     }
     expect(taken).toEqual([1, 2, 3, 4, undefined])
-    expect(received).toEqual([1, 2, { reason: 'refused later' }, { reason: 'refused' }, undefined])
+    expect(received).toEqual([1, 20, { reason: 'refused later' }, { reason: 'refused' }, undefined])
   })
 
   it('is not asked to return once it has ended', async () => {

@@ -113,8 +113,10 @@ export class LinkedAbort {
   readonly #follow = (): void => this.#end(this.#source.reason)
 }
 
-/** How long whoever leaves waits for the source to end by itself. */
-const LEAVE_MS = 5000
+/** How long a source that is left, or that has nothing more to say, is given to end by itself. */
+export const LEAVE_MS = 5000
+
+type Take<T> = (value: T | undefined) => T | undefined | Promise<T | undefined>
 
 /**
  * Pulls an iterable, and can be left at any time: a pending `ask` is given up at once, whether or not the source
@@ -122,24 +124,34 @@ const LEAVE_MS = 5000
  */
 export class Leavable<T> {
   readonly #iterator: AsyncIterator<T>
-  readonly #take: (value: T | undefined) => void | Promise<void>
+  readonly #take: Take<T>
   /** Of the one who waits for an answer. */
   #resolve: ((value: T | undefined) => void) | undefined
   #reject: ((reason: unknown) => void) | undefined
+  #patience: ReturnType<typeof setTimeout> | undefined
   #ended = false
 
-  /** `take` is given each value before whoever asks is, who waits for it, and hears of what it throws instead. */
-  constructor(source: AsyncIterable<T>, take: (value: T | undefined) => void | Promise<void> = () => {}) {
+  /**
+   * `take` is given each value before whoever asks is, who waits for it, and hears of what it gives back or throws instead.
+   */
+  constructor(source: AsyncIterable<T>, take: Take<T> = (value) => value) {
     this.#take = take
     this.#iterator = source[Symbol.asyncIterator]()
   }
 
+  /** False also where whoever asked was told of an end that had not come. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
   /**
    * Asks for the next value, undefined at the end; one of the two is called, once, and neither may throw. One at a time.
+   * `over`: all that matters has been said, so that what does not come soon is taken for the end.
    */
-  ask(resolve: (value: T | undefined) => void, reject: (reason: unknown) => void): void {
+  ask(resolve: (value: T | undefined) => void, reject: (reason: unknown) => void, over = false): void {
     this.#resolve = resolve
     this.#reject = reject
+    if (over) this.#patience = setTimeout(() => this.#onNext({ done: true, late: true, value: undefined }), LEAVE_MS)
     try {
       this.#iterator.next().then(this.#onNext, this.#broke)
     } catch (error) {
@@ -148,13 +160,13 @@ export class Leavable<T> {
   }
 
   // Made once: an answer has thousands of parts.
-  readonly #onNext = (next: IteratorResult<T>): void => {
-    if (next?.done) this.#ended = true
+  readonly #onNext = (next: IteratorResult<T> & { readonly late?: true }): void => {
+    if (next?.done && !next.late) this.#ended = true
     const resolve = this.#resolve!
     const reject = this.#reject!
     if (!this.#settle()) return
     let given: T | undefined
-    let taken: void | Promise<void>
+    let taken: ReturnType<Take<T>>
     try {
       // An iterator of somebody else's may come to its end in its own way, or give nothing as a value.
       given = next.done ? undefined : next.value
@@ -164,8 +176,8 @@ export class Leavable<T> {
       reject(error)
       return
     }
-    if (taken) taken.then(() => resolve(given), reject)
-    else resolve(given)
+    if (taken instanceof Promise) taken.then(resolve, reject)
+    else resolve(taken)
   }
 
   readonly #broke = (error: unknown): void => {
@@ -182,6 +194,7 @@ export class Leavable<T> {
   /** False where nobody waits any more. */
   #settle(): boolean {
     const waits = this.#reject !== undefined
+    clearTimeout(this.#patience)
     this.#resolve = undefined
     this.#reject = undefined
     return waits

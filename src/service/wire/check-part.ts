@@ -1,4 +1,4 @@
-import type { Decision, Part, Usage } from '../../contract/index.js'
+import type { Decision, Part, PromptLogprob, Usage } from '../../contract/index.js'
 
 const REASONS: ReadonlySet<unknown> = new Set(['stop', 'length', 'tool_calls'])
 
@@ -7,28 +7,55 @@ const REASONS: ReadonlySet<unknown> = new Set(['stop', 'length', 'tool_calls'])
  * and what is told, added up or counted of such a part would be wrong.
  */
 export function checkPart(part: Part): void {
-  const wrong = (what: string, value: unknown) => new Error(`The engine sent a ${part.type} whose ${what} is ${value}.`)
+  const { type } = part
+  const check = (what: string, value: unknown, isRight: boolean) => {
+    if (!isRight) throw new Error(`The engine sent a ${type} whose ${what} is ${value}.`)
+  }
   switch (part.type) {
     case 'text-delta':
     case 'reasoning-delta':
-      if (typeof part.text !== 'string') throw wrong('text', part.text)
+      check('text', part.text, typeof part.text === 'string')
+      if (part.type === 'text-delta' && part.logprobs) check('logprobs', part.logprobs, areLogprobs(part.logprobs))
       break
     case 'tool-call-delta':
-      if (typeof part.arguments !== 'string') throw wrong('arguments', part.arguments)
-      if (!isCount(part.index)) throw wrong('index', part.index)
+      check('arguments', part.arguments, typeof part.arguments === 'string')
+      check('index', part.index, isCount(part.index))
+      check('id', part.id, isText(part.id))
+      check('name', part.name, isText(part.name))
       break
     case 'finish':
-      if (!REASONS.has(part.reason)) throw wrong('reason', part.reason)
+      check('reason', part.reason, REASONS.has(part.reason))
+      check('stop', part.stop, isText(part.stop))
+      check('tokens', part.tokens, part.tokens == null || areTokens(part.tokens))
       break
     case 'usage':
       checkUsage(part.usage)
-      break
+      return
     case 'evidence':
-    case 'prompt':
+      check('pointer', part.evidence.pointer, typeof part.evidence.pointer === 'string')
+      check('confidence', part.evidence.confidence, Number.isFinite(part.evidence.confidence))
       break
+    case 'prompt':
+      check('tokens', part.tokens, areTokens(part.tokens))
+      check('text', part.text, isText(part.text))
+      check('logprobs', part.logprobs, part.logprobs == null || areLogprobs(part.logprobs))
+      check('choice', part.choice, part.choice == null || isCount(part.choice))
+      return
     default:
-      throw new Error(`The engine sent a part of type ${(part as { type?: unknown }).type}, which there is not.`)
+      throw new Error(`The engine sent a part of type ${type}, which there is not.`)
   }
+  check('choice', part.choice, isCount(part.choice))
+}
+
+/** Or nothing, in whichever words. */
+const isText = (value: unknown): boolean => value == null || typeof value === 'string'
+
+export const areTokens = (value: unknown): boolean => Array.isArray(value) && value.every(isCount)
+
+/** Some servers leave out how likely a token was, which is told as never. */
+function areLogprobs(value: readonly PromptLogprob[]): boolean {
+  const named = ({ token }: { readonly token: unknown }) => typeof token === 'string'
+  return Array.isArray(value) && value.every((each) => named(each) && Array.isArray(each.top) && each.top.every(named))
 }
 
 export function checkUsage(usage: Usage): void {

@@ -1,6 +1,7 @@
 import type { ChatCall, Part, TokenLogprob, Usage, V1Error } from '../../contract/index.js'
 import { checkPart } from './check-part.js'
 import { type EvidenceOfDocument, evidenceIn, withEvidence } from './evidence.js'
+import { Halves } from './halves.js'
 import { seconds, toolCallId } from './ids.js'
 
 /** What every chunk of a reply, or the whole of it, says alike. */
@@ -61,6 +62,7 @@ export class Answer {
   fingerprint: string | undefined
   /** Tokens of all choices that the grammar decided. */
   forcedTokens = 0
+  readonly #halves = new Halves()
   #open: number
   #deltas = 0
   #silent = false
@@ -86,21 +88,26 @@ export class Answer {
     return { ...this.usage, completionTokens: this.#silent ? 0 : completionTokens || this.#deltas }
   }
 
-  /** Takes a part in; what breaks the contract is the engine's fault, and is thrown. */
-  take(part: Part): void {
-    checkPart(part)
+  #openChoice({ type }: Part, index = 0): AnswerChoice {
+    const choice = this.choices[index]
+    if (!choice || choice.finish) throw new Error(`The engine sent a ${type} for choice ${index}, out of turn.`)
+    return choice
+  }
+
+  /** Takes a part in, and gives it back as it is told; what breaks the contract is the engine's fault, and is thrown. */
+  take(said: Part): Part {
+    checkPart(said)
+    const part = this.#halves.joined(said)
     if (part.type === 'usage') {
       this.usage = this.#silent ? wordless(part.usage) : part.usage
       this.fingerprint = part.fingerprint ?? this.fingerprint
-      return
+      return part
     }
     if (part.type === 'prompt') {
-      this.prompts[part.choice ?? 0] = part.tokens
-      return
+      this.prompts[this.#openChoice(part, part.choice).index] = part.tokens
+      return part
     }
-    const choice = this.choices[part.choice]
-    if (!choice || choice.finish)
-      throw new Error(`The engine sent a ${part.type} for choice ${part.choice}, out of turn.`)
+    const choice = this.#openChoice(part, part.choice)
     if (part.type === 'tool-call-delta' || ('text' in part && part.text !== '')) this.#deltas++
     if (part.type === 'text-delta') {
       choice.text += part.text
@@ -108,13 +115,16 @@ export class Answer {
     } else if (part.type === 'evidence') choice.evidence = withEvidence(choice.evidence, evidenceIn(part))
     else if (part.type === 'reasoning-delta') choice.reasoning += part.text
     else if (part.type === 'tool-call-delta') {
-      choice.toolCall(part.index, part.id, part.name).arguments += part.arguments
+      const call = choice.toolCall(part.index, part.id, part.name)
+      call.arguments += part.arguments
+      return part.id === call.id ? part : { ...part, id: call.id }
     } else {
       choice.finish = part.reason
       choice.stop = part.stop
       choice.tokens = part.tokens
       this.#open--
     }
+    return part
   }
 }
 

@@ -12,14 +12,16 @@ import {
   type FieldAnswer,
   type OutputFormat,
   type OutputGrammar,
+  type Part,
   type Usage,
   V1Error,
 } from '../../../contract/index.js'
 import { breathe, hasStretch, inTurns, type JsonObject, jsonPointer } from '../../../platform/index.js'
 import { checkChoice, constrained } from '../../answer/answering.js'
 import { findModel } from '../../answer/loader.js'
-import { WITHOUT_A_BREATH } from '../../answer/run.js'
+import { tellNotEnded, WITHOUT_A_BREATH } from '../../answer/run.js'
 import type { Service } from '../../answer/service.js'
+import { Leavable } from '../../stream/abort.js'
 import { Answer, NO_USAGE } from '../../wire/reply.js'
 import { type AnswerStretch, answerOf, type Readable, Readables, readableKindOf } from './extracted.js'
 
@@ -135,14 +137,15 @@ class Writing {
     const abort = new AbortController()
     this.#running.add(abort)
     try {
-      return await this.#written(field, mayBeNull, abort.signal, begun)
+      return await this.#written(field, mayBeNull, abort, begun)
     } finally {
       this.#running.delete(abort)
     }
   }
 
-  async #written(field: ExtractField, mayBeNull: boolean, signal: AbortSignal, begun: () => void): Promise<Written> {
+  async #written(field: ExtractField, mayBeNull: boolean, abort: AbortController, begun: () => void): Promise<Written> {
     const { engine } = this.#service
+    const { signal } = abort
     const { model, caller } = this.#call
     // Grammars of quotes are found again by it: what is written side by side must not share one.
     const id = `${this.#call.id}-${this.#calls++}`
@@ -154,14 +157,22 @@ class Writing {
     const constraint = await constrained(this.#service, spec, { id, caller, signal })
     const answer = new Answer(1)
     const evidence = new Map<string, Evidence>()
-    let parts = 0
-    for await (const part of engine.generate(this.#chatCall(id, field, signal, constraint.grammar))) {
-      if (++parts % WITHOUT_A_BREATH === 0) await breathe()
-      signal.throwIfAborted()
-      // What the grammar decides may be told before anything is read, and how long the prompt is before that.
-      if (part.type !== 'usage' && (part.type !== 'text-delta' || part.forced === undefined)) begun()
-      answer.take(part)
-      if (part.type === 'evidence') evidence.set(part.evidence.pointer, part.evidence)
+    const generated = engine.generate(this.#chatCall(id, field, signal, constraint.grammar))
+    const parts = new Leavable<Part>(generated, (part) => part && answer.take(part))
+    const next = () => new Promise<Part | undefined>((...heard) => parts.ask(...heard, answer.finished))
+    try {
+      let count = 0
+      for (let part = await next(); part; part = await next()) {
+        if (++count % WITHOUT_A_BREATH === 0) await breathe()
+        signal.throwIfAborted()
+        // What the grammar decides may be told before anything is read, and how long the prompt is before that.
+        if (part.type !== 'usage' && (part.type !== 'text-delta' || part.forced === undefined)) begun()
+        if (part.type === 'evidence') evidence.set(part.evidence.pointer, part.evidence)
+      }
+      if (!parts.ended) tellNotEnded(this.#service, `${id} of ${model}`)
+    } finally {
+      if (!parts.ended) abort.abort()
+      await parts.leave()
     }
     const [choice] = answer.choices
     if (!choice || !answer.finished) throw new Error('The engine stopped before it had finished a field.')
@@ -171,7 +182,7 @@ class Writing {
       value: document[field.name],
       readable,
       evidence,
-      usage: answer.usage,
+      usage: answer.countedUsage(),
       fingerprint: answer.fingerprint,
     }
   }

@@ -4,6 +4,7 @@ import { readJson } from '../../answer/body.js'
 import { findModel, lookedAround, modelIdOf } from '../../answer/loader.js'
 import { once } from '../../answer/once.js'
 import type { Route, Service } from '../../answer/service.js'
+import { areTokens } from '../../wire/check-part.js'
 import {
   aBody,
   aBoolean,
@@ -50,6 +51,7 @@ export const tokenize: Route = (service, exchange) =>
       async act(signal) {
         const whose = { model, signal, caller: exchange.caller.id }
         const { tokens, texts } = await service.engine.tokenize!({ ...whose, ...input })
+        if (!areTokens(tokens)) throw new Error('The engine sent no tokens of a text.')
         const max = findModel(service.engine, model).contextLength ?? null
         return { body: { count: tokens.length, max_model_len: max, tokens, token_strs: strings ? texts : null } }
       },
@@ -71,9 +73,11 @@ export const detokenize: Route = (service, exchange) =>
       ignored,
       free: true,
       check: () => checkOffered(service, 'detokenize', model),
-      act: async (signal) => ({
-        body: { prompt: await service.engine.detokenize!({ model, signal, caller, tokens }) },
-      }),
+      async act(signal) {
+        const prompt = await service.engine.detokenize!({ model, signal, caller, tokens })
+        if (typeof prompt !== 'string') throw new Error(`The engine sent ${prompt} as the text of tokens.`)
+        return { body: { prompt } }
+      },
     }
   })
 

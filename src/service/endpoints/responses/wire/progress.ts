@@ -1,7 +1,7 @@
 import type { Part, TokenLogprob, Usage, V1Error } from '../../../../contract/index.js'
 import { objectOf } from '../../../../platform/index.js'
 import { evidenceIn, withEvidence } from '../../../wire/evidence.js'
-import { itemId, sealed, seconds, toolCallId } from '../../../wire/ids.js'
+import { itemId, sealed, seconds } from '../../../wire/ids.js'
 import { InOrder } from '../../../wire/in-order.js'
 import { NO_USAGE, wireLogprob } from '../../../wire/reply.js'
 import { CallInput, customNames } from '../../../wire/tools.js'
@@ -72,7 +72,6 @@ export class ResponseProgress {
   #thoughts = ''
   #input = new CallInput()
   readonly #searched = new Set<string>()
-  readonly #callIds = new Set<string>()
   #usage: Usage = NO_USAGE
   #cut = false
   #error: ResponseResource['error'] = null
@@ -228,7 +227,7 @@ export class ResponseProgress {
       this.#close('completed')
       const tool = name === undefined ? undefined : this.#forms.own.get(name)
       if (tool) {
-        const ids = { id: itemId(tool.prefix), call_id: this.#callId(id) }
+        const ids = { id: itemId(tool.prefix), call_id: id! }
         this.#own = { tool, ...ids, arguments: text, call: index }
         return
       }
@@ -236,7 +235,7 @@ export class ResponseProgress {
       const within = this.#forms.spaces.get(name ?? '') ?? { name: name ?? '' }
       this.#tellSearch(name ?? '')
       const later = this.#forms.later.has(name ?? '') && { async: true as const }
-      const about = { call_id: this.#callId(id), ...within, ...later, status: 'in_progress' as const }
+      const about = { call_id: id!, ...within, ...later, status: 'in_progress' as const }
       item = this.#forms.custom.has(name ?? '')
         ? { type: 'custom_tool_call', id: itemId('ctc'), ...about, input: '' }
         : { type: 'function_call', id: itemId('fc'), ...about, arguments: '' }
@@ -247,13 +246,6 @@ export class ResponseProgress {
     if (item.type === 'custom_tool_call') item.input += delta
     else item.arguments += delta
     this.#say(`response.${CALL_TEXTS[item.type]}.delta`, { ...this.#place(item), delta })
-  }
-
-  /** Its own, where it has one that no other call has: a client answers it by that. */
-  #callId(id: string | undefined): string {
-    const own = !id || this.#callIds.has(id) ? toolCallId() : id
-    this.#callIds.add(own)
-    return own
   }
 
   /** Every tool is at hand, so that the search for one is over as soon as it is called: once in a response. */
