@@ -397,6 +397,26 @@ describe('a source that can be left', () => {
     expect(returned()).toBe(1)
   })
 
+  it('is left at once also while a value is taken in, which may never be', async () => {
+    const never = () => new Promise<number>(() => {})
+    for (const taken of [never, async () => 2, () => Promise.reject(new Error('late'))]) {
+      const { source, next, left } = byHand()
+      let isTaken = () => {}
+      const taking = new Promise<void>((resolve) => {
+        isTaken = resolve
+      })
+      const leavable = new Leavable(source, () => taking.then(taken))
+      const received = asking(leavable)
+      next.resolve({ done: false, value: 1 })
+      left.resolve({ done: true, value: undefined })
+      await settled()
+      expect(await leavable.leave('gone')).toBe('ended')
+      isTaken()
+      await settled()
+      expect(received).toEqual([{ reason: 'gone' }])
+    }
+  })
+
   it('needs no way to return', async () => {
     const never = () => new Promise<IteratorResult<number>>(() => {})
     const leavable = new Leavable<number>({ [Symbol.asyncIterator]: () => ({ next: never }) })

@@ -176,8 +176,17 @@ export class Leavable<T> {
       reject(error)
       return
     }
-    if (taken instanceof Promise) taken.then(resolve, reject)
-    else resolve(taken)
+    if (!(taken instanceof Promise)) {
+      resolve(taken)
+      return
+    }
+    // Whoever asked may leave before it is taken in, which may be never.
+    this.#resolve = resolve
+    this.#reject = reject
+    taken.then(
+      (told) => this.#settle() && resolve(told),
+      (reason) => this.#settle() && reject(reason),
+    )
   }
 
   readonly #broke = (error: unknown): void => {
