@@ -1,7 +1,8 @@
 /** So much time: a number and its unit, as often as they follow each other. */
+import { isElsewhere } from './language.js'
 import { quantities } from './quantities.js'
 import type { ReaderContext, ValueReading } from './reading.js'
-import { sure } from './reading.js'
+import { sure, unsure } from './reading.js'
 import { anyWord, fraction, fractionIn, moreIn, ofWords } from './text.js'
 import { inAll, LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
@@ -72,7 +73,10 @@ export function amountsIn(text: string, language: LanguageName, context: ReaderC
     const minutes = reading.value ?? reading.guess ?? 60
     const near = start - (alone ? 1 : 0)
     const before = amounts.find((one) => one.unit === 'hours' && (one.end === start || one.end === near))
-    if (unit !== undefined) amounts.push({ count: reading, unit: names.get(unit)!, start, end: behind.lastIndex })
+    // `2h` are weeks in Turkish, `3 hr` days in Indonesian.
+    const isShort = unit !== undefined && unit.length < 3 && reading.value !== null && isElsewhere(context)
+    const count = isShort ? unsure(reading.value) : reading
+    if (unit !== undefined) amounts.push({ count, unit: names.get(unit)!, start, end: behind.lastIndex })
     // `2h30`, "une heure vingt"
     else if (before && /^(?:[0-5]\d|\D+)$/.test(text.slice(start, end)) && MINUTES.has(minutes))
       amounts.push({ count: sure(minutes), unit: 'minutes', start, end })

@@ -1,13 +1,59 @@
 /** What stands right beside a reading and makes it a part of another: `9-` of `9-11 am`, `moins dix` of `midi moins dix`. */
 import { type FoundReading, type ReaderContext, unsure } from './reading.js'
-import { anyWord, ofWords, rightBefore } from './text.js'
+import { anyWord, ofWords, plain, rightBefore } from './text.js'
+import { UNIT_NAMES } from './units.js'
+import { TO_ELSEWHERE } from './words/elsewhere.js'
+import type { LanguageName } from './words/index.js'
 
 /** A time, a length, a date, one without its year, a day of the week, one told from today. */
 export type PartKind = 'time' | 'duration' | 'date' | 'yearless' | 'weekday' | 'day'
 
-const patternsOf = ofWords(({ numbers, articles, parts, units, months, and, clock, beside }) => {
+/** From one number to another, in signs. */
+const SIGNS = ['-', '~', '〜', '至', '到', 'から', plain('에서'), '...', '..']
+const FAR = TO_ELSEWHERE.map(plain)
+
+/** `5-7`, `5 kg to 7 kg`, `between 5 and 7`, `5/7`: a number of a range, of a score or of a date, and none by itself. */
+const rangesOf = ofWords(({ numbers, articles, scales, and, beside }) => {
+  const names = Object.keys(numbers).filter((name) => !articles.includes(name))
+  const unit = `(?: ?(?:[%‰\\p{Sc}]|°?[cf](?!\\p{L})|[\\p{sc=Han}\\p{sc=Hang}]{1,3}?|${anyWord([...UNIT_NAMES, ...Object.keys(scales)])}))?`
+  const words = [...beside.to, ...beside.less].filter((name) => name !== 'of' && !and.includes(name))
+  const to = `(?: ?${anyWord([...SIGNS, '+'])} ?| ?${anyWord(['or', ...words, ...FAR])} )`
+  const money = String.raw`(?:(?:[\p{Sc}%]|(?<!\p{L})[a-z]{3}) ?)?`
+  const last = String.raw`(?:\d|[一二三四五六七八九十]|(?<!\p{L})${anyWord(names)})${unit}`
+  const next = String.raw`${money}(?:\d|[一二三四五六七八九十]|${anyWord(names)}(?!\p{L}))`
+  const [between, also] = [String.raw`(?<!\p{L})${BETWEEN} ${money}`, `,? ${anyWord(and)} `]
+  return {
+    left: new RegExp(String.raw`${last}${to}${money}$|\d\/$|${between}[^|]{0,30}${last}${also}${money}$`, 'u'),
+    right: new RegExp(`^${unit}${to}${next}`, 'u'),
+    between: new RegExp(`${between}$`, 'u'),
+    and: new RegExp(`^${unit}${also}${next}`, 'u'),
+  }
+})
+const BETWEEN = anyWord(['between', 'zwischen', 'entre', 'tra', 'fra', 'tussen'])
+
+/** By what stands before a number, its sign too, and behind it. */
+export function isOfRange(
+  before: string,
+  behind: string,
+  isWhole: boolean,
+  words: Parameters<typeof rangesOf>[0],
+  language: LanguageName | undefined,
+): boolean {
+  const ranges = rangesOf(words)
+  // Elsewhere "4 of 5" says of how many.
+  const [left, right] = [before, behind].map((text) => (language === 'nl' ? text.replaceAll(' of ', ' or ') : text))
+  return (
+    ranges.left.test(left!) ||
+    ranges.right.test(right!) ||
+    (isWhole && /^\/\d/.test(right!)) ||
+    (ranges.between.test(left!) && ranges.and.test(right!))
+  )
+}
+
+const patternsOf = ofWords((words) => {
+  const { numbers, articles, parts, units, months, and, clock, beside } = words
   const the = `(?: ${anyWord(beside.the)})*`
-  const to = `${anyWord(['-', '/', '&', ...beside.to])}${the}`
+  const to = `${anyWord([...SIGNS, '/', '&', ...beside.to, ...FAR])}${the}`
   const from = ` ${anyWord(beside.away)}${the}`
   const working = `^ ${anyWord(beside.working)}`
   const hours = anyWord([
@@ -21,6 +67,7 @@ const patternsOf = ofWords(({ numbers, articles, parts, units, months, and, cloc
   const range = String.raw`(?<![\p{L}\d:.,'/-])(?:\d{1,2}(?:\.\d{1,2})?(?:\.|st|nd|rd|th|er|h)?|${number}) ?${to} ?$`
   // "dia 4 as 15:30" is a day and its time.
   const hoursRange = `(?<!(?<!\\p{L})${anyWord(units.days)} )${range}`
+  const length = String.raw`^ ?${to} ?\d+(?:[.,]\d+)? ?${anyWord(Object.values(units).flat())}(?!\p{L})`
   const away = String.raw`(?<!\p{L})${unit}\.?`
   const more = String.raw`^,? ${anyWord(beside.less)} |^[\s-](?:${anyWord(and)}[\s-])?(?:(?:le|${anyWord(articles)}) )?(?:${part}|${number})(?!\p{L})`
   const another = String.raw`^(?: ?${to}|,)? ?\d{1,2}(?:st|nd|rd|th|er)?(?![\d:.h]| ?${hours})|^ ?${to} .{0,16}(?<!\d)\d{4}(?!\d)`
@@ -30,8 +77,8 @@ const patternsOf = ofWords(({ numbers, articles, parts, units, months, and, cloc
       String.raw`${hoursRange}|${away}${from} $|(?<!\p{L})${part} $`,
       String.raw`${more}|^ ${anyWord(beside.long)}|^ ?${to} ?\d{1,2}(?![\d:./h-]| ?\p{L})`,
     ),
-    duration: pair(range, `${more}|${working}`),
-    date: pair(`${range}|${away}${from} $`, '(?!)'),
+    duration: pair(`${range}|${rangesOf(words).left.source}`, `${more}|${working}|${length}`),
+    date: pair(`${range}|${away}${from} $`, String.raw`^/\d\d?(?![\d/])`),
     yearless: pair(
       String.raw`${range}|${away}${from} $|(?<!\d)\d{4}[ ,/-]*$|(?<!\d)(?:19|20)\d\d[^\d|]{0,8}$`,
       another,

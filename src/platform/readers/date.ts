@@ -120,8 +120,8 @@ const dottedIn: Finder = (text, _, reference, { language, context }) => [
     // In English a short one with points may be as one with slashes.
     const isDayFirst = mark === '.' && (language !== 'en' || digits!.length === 4)
     const monthFirst = isDayFirst ? undefined : dayOf(year, Number(first), Number(second))
-    // `26-03-04` of 2004 is further away than the other way round.
-    if (digits!.length === 2 && mark === '-' && reference !== undefined) {
+    // `26-03-04` of 2004 is further away than the other way round, as some languages write it with any mark.
+    if (digits!.length === 2 && (mark === '-' || language !== context.language) && reference !== undefined) {
       const yearFirst = yearOf(first!.padStart(2, '0'), reference)!
       const away = (one: number) => Math.abs(one - dateOf(reference).year)
       const there = away(yearFirst) < away(year) ? dayOf(yearFirst, Number(second), Number(digits)) : undefined

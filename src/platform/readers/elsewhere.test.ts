@@ -1,6 +1,6 @@
 /** Digits, numbers, dates and times of languages that have no words of their own here: right, or not sure. */
 import { describe, expect, it } from 'vitest'
-import { type ReadableKind, readValue, stretchesIn } from './index.js'
+import { type ReadableKind, type ReaderContext, readValue, stretchesIn } from './index.js'
 
 const REFERENCE = '2026-11-24'
 
@@ -8,13 +8,13 @@ const read = (type: 'number' | 'date' | 'time', text: string, around = text) =>
   readValue({ type } as { type: 'date' }, text, { around, reference: REFERENCE }).value
 
 /** Of each stretch, read as it stands in its text. */
-function readIn(type: ReadableKind, text: string) {
-  const search = stretchesIn(type, text, {})
+function readIn(type: ReadableKind, text: string, known: ReaderContext = {}) {
+  const search = stretchesIn(type, text, known)
   let step = search.next()
   while (!step.done) step = search.next()
   return step.value.map(({ start, end }) => {
     const beside = { before: text.slice(0, start), behind: text.slice(end) }
-    const context = { around: text, reference: REFERENCE, beside }
+    const context = { around: text, reference: REFERENCE, beside, ...known }
     return [text.slice(start, end), readValue({ type } as { type: 'date' }, text.slice(start, end), context).value]
   })
 }
@@ -285,6 +285,115 @@ describe('in our languages all is as it was', () => {
   ])('a day is of the nearest year, in %s', (text, value) => expect(readIn('date', text)[0]![1]).toBe(value))
 })
 
+describe('a number of a range is a guess', () => {
+  it.each([
+    '5-7 people',
+    'We need 5 – 7 chairs.',
+    '5 to 7',
+    'from 5 kg to 7 kg',
+    'between 5 and 7 of them are in the box',
+    '$5M to $7M',
+    '5 million to $7 million',
+    '5€-7€',
+    '5%-7%',
+    '€5 -€7',
+    'we won 5:4, then 5/7',
+    'five to seven people are in the room',
+    'the cost is 1,000-2,000',
+    '10 or 12',
+    '7 minus 5',
+    '5...7',
+    'zwischen 5 und 7 Personen sind in der Halle',
+    'zwei bis drei Personen sind in der Halle',
+    'il y a entre 5 et 7 personnes dans la salle',
+    'de 5 a 7 personas',
+    'da 5 a 7 persone',
+    'er zijn 2 of 3 mensen bij ons',
+    '5〜7人',
+    '5～7人',
+    '三至五人',
+    '3人から5人',
+    '5명에서 7명',
+    'от 5 до 7 человек',
+    'من 5 إلى 7',
+    '5 ถึง 7',
+    '%5 – %7',
+  ])('%s', (text) => {
+    const found = readIn('number', text)
+    expect(found.length).toBeGreaterThan(0)
+    expect(found.filter(([, value]) => value !== null)).toEqual([])
+  })
+
+  it.each([
+    ['page 4 of 5 of the book', [4, 5]],
+    ['4.5/5', [4.5, null]],
+    ['12 and 30', [12, 30]],
+    ['5 kg and 7 kg', [5, 7]],
+    ['between 5 meetings', [5]],
+    ['We sold 5 apples to 7 customers.', [5, 7]],
+    ['a 3-year plan for 20 km/h', [3, 20]],
+    ['COVID-19', [19]],
+    ['5 to\n7', [5, 7]],
+    ['up to 7 people', [7]],
+    ['€-7', [-7]],
+  ])('but %s is none', (text, values) => expect(readIn('number', text).map(([, value]) => value)).toEqual(values))
+
+  it.each(['100 to 120 minutes', '5~7 hours', '3 до 5 hours', '5h-7h', '30min~1h', 'three to four hours of the day'])(
+    'so is a length: %s',
+    (text) => expect(readIn('duration', text).filter(([, value]) => value !== null)).toEqual([]),
+  )
+
+  it.each([
+    ['time', '5~7 pm'],
+    ['date', '2026-03-03/05'],
+    ['date', '3~5 March 2026'],
+  ] as const)('and a %s: %s', (type, text) => expect(readIn(type, text).map(([, value]) => value)).toEqual([null]))
+})
+
+describe('what may say another thing elsewhere is a guess', () => {
+  it.each([
+    ['number', '5 万円', null],
+    ['number', '3 億', null],
+    ['number', '5 千克', 5],
+    ['number', '5 tkr', null],
+    ['number', '5 трлн', null],
+    ['number', '2 miliwn', null],
+    ['number', '3 ألف', 3000],
+    ['number', '3 الف', null],
+    ['number', 'کلاس 3 الف', null],
+    ['date', '24/2/29', null],
+    ['date', 'the bill of 24/2/29 is in the mail', '2029-02-24'],
+    ['time', '3:30 du.', null],
+    ['time', 'este 8:30', null],
+    ['time', '8:30 este lunes', '08:30'],
+    ['time', '8:30 вечера', null],
+    ['time', '8:30 på kvällen', null],
+    ['time', '3:30 odp.', null],
+    ['time', 'в 9:30 в офисе', '09:30'],
+    ['time', '9:30 du lundi', '09:30'],
+  ] as const)('%s: %s', (type, text, value) => expect(readIn(type, text).map((one) => one[1])).toEqual([value]))
+
+  it.each([
+    ['number', '3 الف', 'ar', 3000],
+    ['number', '3 الف', 'fa', null],
+    ['duration', '2h', 'tr', null],
+    ['duration', '2h', 'en', 7200],
+  ] as const)('%s: %s in %s', (type, text, locale, value) =>
+    expect(readValue({ type }, text, { locale, around: text }).value).toBe(value),
+  )
+
+  it.each([
+    ['5 quilograms', null],
+    ['5 kiloqram', null],
+    ['kilogramu 5', null],
+    ['km 5', null],
+    ['g 5', 5],
+  ])('of %s, grams', (text, value) => {
+    const [before, behind] = text.split('5') as [string, string]
+    expect(readValue({ type: 'number', unit: 'g' }, '5', { beside: { before, behind } }).value).toBe(value)
+  })
+})
+
 describe('what the runtime itself writes anywhere is read back, or not sure', () => {
   const locales =
     'en-IN de-CH fr-CH sv-SE fi-FI is-IS et-EE lv-LV lt-LT pl-PL cs-CZ hu-HU ro-RO bg-BG uk-UA ru-RU sr-RS hr-HR el-GR tr-TR ka-GE hy-AM kk-KZ he-IL ar-EG ar-SA ar-MA ar-DZ ar-LB fa-IR ur-PK ckb-IQ hi-IN hi-IN-u-nu-deva mr-IN ne-NP bn-BD ta-IN te-IN my-MM km-KH lo-LA th-TH th-TH-u-nu-thai vi-VN id-ID ja-JP ja-JP-u-nu-fullwide ja-JP-u-ca-japanese ko-KR zh-CN zh-TW zh-TW-u-ca-roc zh-HK am-ET'.split(
@@ -317,6 +426,15 @@ describe('what the runtime itself writes anywhere is read back, or not sure', ()
           check({ type: 'number', unit: 'USD' }, style(money), undefined)
         }
       }
+      for (const options of [{}, { style: 'percent' }, { style: 'currency', currency: 'EUR' }] as const)
+        for (const [from, to] of [
+          [5, 7],
+          [1000, 2000],
+        ] as const) {
+          const text = new Intl.NumberFormat(name, options).formatRange(from, to)
+          const places = readIn('number', text, { ...context(text) })
+          expect([name, text, places.filter(([, value]) => value !== null)]).toEqual([name, text, []])
+        }
       for (const value of [1000, 5000, 2e6, 3e9]) {
         const text = new Intl.NumberFormat(name, { notation: 'compact', compactDisplay: 'long' }).format(value)
         // Nepal's data say ten times as much, and Kurdish letters of ours.

@@ -1,4 +1,5 @@
 /** Values as people write them, read without guessing: what a text does not say in one way is null, with a guess. */
+import { isOfRange } from './beside.js'
 import { dateIn } from './date.js'
 import { datetimeIn } from './datetime.js'
 import { durationIn } from './duration.js'
@@ -76,13 +77,16 @@ function readIn(
       if (!reading) return undefined
       const { start, end } = found[0]!
       const { before = '', behind = '' } = context.beside ?? {}
+      const said = text.slice(start, end)
       // Its sign may stand before its unit: `-$5`.
-      const sign = /^\D*/.exec(text.slice(start, end))![0]
+      const sign = /^\D*(?=\d)/.exec(said)?.[0] ?? ''
       const [left, right] = [before + text.slice(0, start) + sign, text.slice(end) + behind]
-      const isShort = /\dk$/.test(text.slice(start, end).replace(' ', ''))
+      const isShort = /\dk$/.test(said.replace(' ', ''))
+      const isPart = isOfRange(left, right, /^\D*\d+$/.test(said), LANGUAGES[language], context.language)
       // Digits are what they are, whichever word of a language stands behind them.
       const read = /\d/.test(text) ? 0 : found.reduce((sum, { start, end }) => sum + end - start, 0)
-      return { reading: rounded(inUnitOf(reading, left, right, wanted.unit, isShort), wanted), read }
+      const one = inUnitOf(reading, left, right, wanted.unit, isShort)
+      return { reading: rounded(isPart && one.value !== null ? unsure(one.value) : one, wanted), read }
     }
   }
 }

@@ -23,6 +23,10 @@ export function languageOf({ locale, around = '' }: ReaderContext): LanguageName
   return language !== undefined && language in MARKS ? (language as LanguageName) : byWords(around)
 }
 
+/** Of a language that is not among ours. */
+export const isElsewhere = ({ locale }: ReaderContext): boolean =>
+  locale !== undefined && !(new Intl.Locale(locale).language in MARKS)
+
 const byWords = ofLast((text): LanguageName | undefined => {
   const counts = (Object.keys(MARKS) as LanguageName[]).map((name) => ({ name, count: 0 }))
   // "12:15 am" is no German.

@@ -3,8 +3,19 @@ import { EASTERN, hanNumbers } from './eastern.js'
 import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
 import { sure, unsure } from './reading.js'
-import { anyWord, FRACTION, fraction, fractionIn, moreIn, ofWords, plain, rightBefore, wholeWords } from './text.js'
-import { ALIKE_ELSEWHERE, BEHIND_HANGUL, OPEN_ELSEWHERE, SCALES_ELSEWHERE } from './words/elsewhere.js'
+import {
+  anyWord,
+  FRACTION,
+  fraction,
+  fractionIn,
+  moreIn,
+  ofLast,
+  ofWords,
+  plain,
+  rightBefore,
+  wholeWords,
+} from './text.js'
+import { ALIKE_ELSEWHERE, BEHIND_HANGUL, OPEN_ELSEWHERE, SCALES_ELSEWHERE, SIZES_ELSEWHERE } from './words/elsewhere.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 export function quantities(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
@@ -117,7 +128,7 @@ const POINT_FIRST = String.raw`(?<=^|[\s(\p{Sc}+-])\.\d+(?![.,']?\d)`
 /** Behind it a dash is a minus: `"-3"`, `temp:-3`. */
 const BEFORE_SIGN = String.raw`^|[\s([{<>|*]|(?<!\d)[=:]|(?<=^|[\s([{:=,>])["'«»„“”‹›「『]`
 const SIGNED = new RegExp(
-  String.raw`(?<![\d⁄^]|(?<!\p{L}["']?):(?![-+]))(?:(?<=${BEFORE_SIGN})([-+] ?)(?:${MONEY} ?)?|(?<=(?:[\p{Sc}%]|(?<!\p{L})${CODE}) ?)([-+]))?(${NUMERAL}|${POINT_FIRST})(?![:⁄^\d])`,
+  String.raw`(?<![\d⁄^]|(?<!\p{L}["']?):(?![-+]))(?:(?<=${BEFORE_SIGN})([-+] ?)(?:${MONEY} ?)?|(?<=(?<!\d ?)(?:[\p{Sc}%]|(?<!\p{L})${CODE}) ?)([-+]))?(${NUMERAL}|${POINT_FIRST})(?![:⁄^\d])`,
   'gu',
 )
 /** There it may be one: `气温-3`, `,-3`; a letter before it makes a name, a number a range. */
@@ -135,12 +146,17 @@ const MONEY_BEHIND = new RegExp(String.raw`\s?(k|mm?|b)(?:(?= ?\p{Sc})|(?=${CODE
 export const IS_MONEY = new RegExp(String.raw`(?:\p{Sc}|(?<!\p{L})${CODE})\s?[-+]?$`, 'u')
 /** Right behind another letter it is a part of a name, but where no blanks part words: `A4`, `合計12`. */
 const STUCK = new RegExp(
-  String.raw`(?<!(?<!\p{L})(?:${CODE}|rs|kr|no|nr|n|x)|\d\p{L}{1,3})(?<=(?![\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}])\p{L})$|[数幾几△▲▼▽]$|\d[.,':٫،]$|分[之の]$|(?<!\p{L})(?:elfu|laki|milioni|bilioni) $`,
+  String.raw`(?<!(?<!\p{L})(?:${CODE}|rs|kr|no|nr|n|x)|\d\p{L}{1,3})(?<=(?![\p{scx=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Thai}])\p{L})$|[数幾几△▲▼▽]$|\d[.,':٫،]$|分[之の]$|(?<!\p{L})(?:elfu|laki|milioni|bilioni|trilioni|dubu|miliyan|biliyan|triliyan) $`,
   'u',
 )
 /** Behind a number: how large it is, or whether it is a part, is another question. `5-10k`, `3/4`, `10 grand`. */
 const OPEN =
-  /^ ?(?:(?:mil|mill|grand|teur|t€)(?!\p{L})|(?:-|to|bis|a|or|oder|ou) ?[$€£]?\d[\d.,]* ?(?:k|mn|bn|mio|mrd|thousand|tausend|mil|mill\p{L}+)(?!\p{L}))|^\/[2348](?![\d/])|^-(?= )|^ ?-$|^[\p{No}\p{Nl}]|^分[之の]|^ ?[割成折]|^[^\d\s]{0,3}半|^ ?[数幾几余餘多]|^\u110b\u1167|^ ?(?:tn|tuh|mia|mlr|yuz|сотен|сотни|εκ|χιλ|अरब|(?:tukst|tysi|tisic|tisuc|tuhan|miljo|milj|milij|milio|milia|millj|bilj|bilio|trilj|trilio|trily|bily|трил|бил|біль|тысяч|тисяч|милли|мільи|мили)\p{L}*)(?!\p{L})/u
+  /^ ?(?:(?:mil|mill|grand|thous|[tm]kr|[tkm](?:eur|usd|gbp|chf|sek|nok|dkk|czk|pln|huf)|t€)(?!\p{L})|(?:-|to|bis|a|or|oder|ou) ?[$€£]?\d[\d.,]* ?(?:k|mn|bn|mio|mrd|thousand|tausend|mil|mill\p{L}+)(?!\p{L}))|^\/[2348](?![\d/])|^-(?= )|^ ?-$|^[\p{No}\p{Nl}]|^分[之の]|^ ?[割成折]|^[^\d\s]{0,3}半|^ ?[数幾几余餘多]|^\u110b\u1167|^ ?(?:tn|tuh|mia|mlr|yuz|сотен|сотни|εκ|χιλ|अरब|(?:tukst|tysi|tisic|tisuc|tuhan|miljo|milj|milij|milio|milia|millj|bilj|bilio|trilj|trilio|trily|bily|трил|бил|біль|тысяч|тисяч|милли|мільи|мили)\p{L}*)(?!\p{L})/u
+const SIZES = SIZES_ELSEWHERE.map(plain)
+const OPEN_SIZE = new RegExp(
+  String.raw`^ ?(?:${anyWord(SIZES.filter((name) => name.length > 4))}\p{L}*|${anyWord(SIZES)})(?![\p{L}\d])`,
+  'u',
+)
 /** Accounts write what is owed in brackets. */
 export const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
 export const CLOSED = new RegExp(String.raw`^(?: ?(?:\p{Sc}|${CODE}))?\)`, 'u')
@@ -193,8 +209,9 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
       (/^[2348]$/.test(digits!) && /(?<![\d/])[1-7]\/$/.test(left)) ||
       ((outer ?? inner) === undefined && MAYBE_SIGNED.test(left)) ||
       OPEN.test(text.slice(end) + behind) ||
+      OPEN_SIZE.test(text.slice(end) + behind) ||
       (end === text.length && (/^[.,':٫،]?\d/.test(behind) || scaleAt(behind, 0, words, context) !== undefined)) ||
-      OPEN_SCALE.test(text.slice(end)) ||
+      OPEN_SCALE.test(text.slice(end) + behind) ||
       TRILLION.test(text.slice(last) + behind)
     const likely = reading.value ?? reading.guess!
     found.push({
@@ -271,15 +288,17 @@ const scalesOf = ofWords(({ scales }) => ({ ...SCALES, ...scales }))
 
 /** A blank may stand behind those of Korea. */
 const EASTERN_LAST = new RegExp(String.raw`(${anyWord(EASTERN.keys())})(?:(?<=\p{sc=Hang}) )?$`, 'u')
+/** Of metres, grams and the like: `5千克`. */
+const NO_SCALE = '[克米瓦卡赫帕焦伏]'
 /** Neither `5千克` nor `5만들`. */
-const EASTERN_BEHIND = String.raw`(${anyWord(EASTERN.keys())})(?:(?<!\p{sc=Hang})(?![克米瓦卡赫帕焦伏])|(?<=\p{sc=Hang})(?:(?!\p{sc=Hang})|(?=${anyWord(BEHIND_HANGUL.map(plain))})))`
+const EASTERN_BEHIND = String.raw`(${anyWord(EASTERN.keys())})(?:(?<!\p{sc=Hang})(?!${NO_SCALE})|(?<=\p{sc=Hang})(?:(?!\p{sc=Hang})|(?=${anyWord(BEHIND_HANGUL.map(plain))})))`
 /** Of teams, and of a million, they are too. */
 const TRILLION = new RegExp(
   String.raw`^${anyWord(EASTERN.keys())}*?${anyWord(['兆', plain('조')])}(?! ?(?:${anyWord(['円', '圓', '元', plain('원')])}|\d[\d,]* ?${anyWord(['億', '亿', plain('억')])}))`,
   'u',
 )
 const OPEN_SCALE = new RegExp(
-  `^ ?${anyWord([...EASTERN.keys()].filter((name) => /\p{sc=Hang}/u.test(name)).concat(OPEN_ELSEWHERE.map(plain)))}`,
+  `^ ?${anyWord([...EASTERN.keys()].filter((name) => /\p{sc=Hang}/u.test(name)).concat(OPEN_ELSEWHERE.map(plain)))}|^ [千万萬億亿兆](?!${NO_SCALE})`,
   'u',
 )
 
@@ -291,7 +310,11 @@ const scaleOf = ofWords((words) => {
   )
 })
 
-function scaleAt(text: string, from: number, words: LanguageWords, { language, locale }: ReaderContext) {
+/** Of Persian and Urdu it is the letter A: `3 الف` is an address. */
+const ALEF = plain('ألف')
+const isArabic = ofLast((text) => /[أإةكي]/.test(text) && !/[پچژگکیٹڈڑہھے]/.test(text))
+
+function scaleAt(text: string, from: number, words: LanguageWords, { language, locale, around = '' }: ReaderContext) {
   const scale = scaleOf(words)
   scale.lastIndex = from
   const found = scale.exec(text)
@@ -300,8 +323,9 @@ function scaleAt(text: string, from: number, words: LanguageWords, { language, l
   const isAlike = ALIKE_ELSEWHERE.has(name ?? '')
   // In a text of ours it is our word.
   if (isAlike && language !== undefined) return undefined
+  const isLetter = name === ALEF && !(locale === undefined ? isArabic(around) : locale.startsWith('ar'))
   return {
-    isAlike: isAlike && locale === undefined,
+    isAlike: (isAlike && locale === undefined) || isLetter,
     value: EASTERN.get(eastern ?? '') ?? scalesOf(words)[name!]!,
     end: scale.lastIndex,
   }

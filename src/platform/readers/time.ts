@@ -1,7 +1,7 @@
 import { besides } from './beside.js'
 import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
 import { anyWord, blanked, ofWords, plain, rightBefore, wholeWords } from './text.js'
-import { HALVES_ELSEWHERE } from './words/elsewhere.js'
+import { EVENINGS_ELSEWHERE, HALVES_ELSEWHERE } from './words/elsewhere.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 /** The time of day that a text says, `HH:MM` or `HH:MM:SS`, and the text without it. */
@@ -30,9 +30,14 @@ const [AM, PM, LATER] = [HALVES_ELSEWHERE.am, HALVES_ELSEWHERE.pm, HALVES_ELSEWH
 )
 /** Behind an hour it is that one's: `10 pm 6:30`. */
 const before = (names: readonly string[]) =>
-  new RegExp(String.raw`(?<!\p{L}(?<!\p{sc=Han})|(?<![\d/.:-])\d{1,2}(?::\d\d)? ?)${anyWord(names)} ?$`, 'u')
+  new RegExp(String.raw`(?<!\p{L}(?<!\p{sc=Han})|(?<![\d/.:-])\d{1,2}(?::\d\d)? ?)${anyWord(names)}\.? ?$`, 'u')
 const [AM_BEFORE, PM_BEFORE, LATER_BEFORE] = [before(['am', ...AM!]), before(['pm', ...PM!]), before(LATER!)]
-const LATER_BEHIND = new RegExp(String.raw`^ ?${anyWord(LATER!)}(?!\p{L})`, 'u')
+const EVENING = String.raw`(?:${anyWord([...EVENINGS_ELSEWHERE, 'بعد الظهر', 'بعد از ظهر', 'ng gabi'].map(plain))}\p{L}*|este|du\.)`
+const EVENING_BEFORE = new RegExp(String.raw`(?<!\p{L})${EVENING},?(?: \p{L}{1,3}){0,2} ?$`, 'u')
+const LATER_BEHIND = new RegExp(
+  String.raw`^ ?(?:\p{L}{1,3}\.? ){0,2}(?:${anyWord([...LATER!, 'odp', 'ch'])}(?!\p{L})|(?!este)${EVENING})`,
+  'u',
+)
 
 /** With a half of the day before it, or behind it in another language. */
 function halved({ value, guess }: ValueReading<string>, left: string, right: string): ValueReading<string> {
@@ -42,7 +47,7 @@ function halved({ value, guess }: ValueReading<string>, left: string, right: str
   if (PM_BEFORE.test(left)) return timeOf(h, m, s, 'pm')
   // "am 12:20" is German.
   if (AM_BEFORE.test(left) && h === '12') return unsure(`00${likely.slice(2)}`)
-  const isLater = (LATER_BEFORE.test(left) || LATER_BEHIND.test(right)) && Number(h) < 13
+  const isLater = (LATER_BEFORE.test(left) || EVENING_BEFORE.test(left) || LATER_BEHIND.test(right)) && Number(h) < 13
   return isLater
     ? unsure(h === '12' ? likely : timeOf(h, m, s, 'pm').value!)
     : { value, ...(guess !== undefined && { guess }) }

@@ -134,6 +134,7 @@ const UNITS = new Map(
     ...MONEY_ALONE.map((name): Kind => [name.toUpperCase(), 1, name]),
   ].flatMap(([kind, size, ...names]) => names.map((name) => [name, { kind, size }] as const)),
 )
+export const UNIT_NAMES: readonly string[] = [...UNITS.keys()].filter((name) => /\p{L}/u.test(name))
 /** Behind them words go on without a blank. */
 const SIGNS = new RegExp(
   String.raw`^\s?(${anyWord([...UNITS.keys()].filter((name) => /\p{sc=Han}|\p{sc=Hang}/u.test(name)))})`,
@@ -159,7 +160,12 @@ export function inUnitOf(
   if (reading.value !== null && (isSplit(behind) || isSplit(`${FIRST_PART.exec(before)?.[1]}00${behind}`)))
     return unsure(reading.value)
   // A word or a sign that is not known here, as no Latin one is: of money or of measures it may be any.
-  if (name === undefined && to !== undefined && reading.value !== null && (OTHER.test(behind) || isOther(behind, to)))
+  if (
+    name === undefined &&
+    to !== undefined &&
+    reading.value !== null &&
+    (OTHER.test(behind) || isOther(before, behind, to))
+  )
     return unsure(reading.value)
   // "5k" may be a run, and "300 K" how warm it is.
   const isMeasure = target === 'k' || (to !== undefined && !isMoneyKind(to.kind))
@@ -178,11 +184,20 @@ export function inUnitOf(
 
 const OTHER = /^\s?(?:\p{Sc}|(?!\p{sc=Latn})\p{L})/u
 
+/** `quilograms`, `kiloqram`, `cilogram` */
+const KILOGRAM = /^(?:k|qu?|ch?)i+l[aeo]+[gq]/
 /** `5 kilogramów`, of which grams are asked for: a unit as another language, or another case, has it. */
-function isOther(behind: string, wanted: { readonly kind: string; readonly size: number }): boolean {
+function isOther(before: string, behind: string, wanted: { readonly kind: string; readonly size: number }): boolean {
   const word = /^\s?(\p{L}+)/u.exec(behind)?.[1] ?? ''
   const lengths = [1, 2, 3].map((ending) => word.length - ending).filter((length) => length > 3)
-  const like = lengths.map((length) => UNITS.get(word.slice(0, length))).find((one) => one !== undefined)
+  // Some have it before the number: `km 5`.
+  const first = /(?<!\p{L})([kcm][gml]|kilo\p{L}+) [-+]?$/u.exec(before)?.[1] ?? ''
+  const names = [
+    ...lengths.map((length) => word.slice(0, length)),
+    first,
+    ...(KILOGRAM.test(word + first) ? ['kg'] : []),
+  ]
+  const like = names.map((name) => UNITS.get(name)).find((one) => one !== undefined)
   return like !== undefined && (like.kind !== wanted.kind || like.size !== wanted.size)
 }
 

@@ -16,6 +16,16 @@ export const ALIKE_ELSEWHERE: ReadonlySet<string> = new Set(['bin', 'mie', 'rb',
 /** Without their marks, and with no blank behind them, these may be other words. */
 export const OPEN_ELSEWHERE = 'พัน หมื่น แสน ล้าน ร้อย ພັນ ແສນ ລ້ານ ពាន់ លាន ထောင် သောင်း သိန်း သန်း ကုဋေ వేయి వేలు ሺ હા হা ह'.split(' ')
 
+/** How words of size begin that are not read, in whichever way they end. */
+export const SIZES_ELSEWHERE =
+  'bi tri bio bil billio billjon mr trilh trln трлн мил млд τρισ მლნ მლრდ ტრ մլն մլրդ տր տրիլ טריל ترليون تریلیون کھرب खरब खरव triliun miler millons billons duisend mjd miliwn biliwn triliwn mhile mhilliun bhilliun thrilliun milyard ming илјад илј милј mije mijë hiljad hilj અબજ ਅਰਬ ਖਰਬ ହଜାର දහස මිලියන බිලියන мян сая тэрбум миң ھزار ملين بلين dubu miliyan biliyan triliyan dausend milliounen мільен мільярд tûzen túsund milliuns milliardas ಮಿಲಿಯನ್ ಬಿಲಿಯನ್ ദശലക്ഷ ബില്യ ট্রিল tr cr lcr þ isigidi'.split(
+    ' ',
+  )
+
+/** From one number to another. */
+export const TO_ELSEWHERE =
+  'do до till til az až έως ως עד إلى الى تا سے से থেকে den đến sampai hingga ถึง pana până ile ilâ'.split(' ')
+
 /** Behind digits without a blank, and with more of the number behind them: `1億2000万`, `3만 5천`. */
 export const EASTERN_SCALES: Readonly<Record<number, string>> = {
   10: '十拾십',
@@ -81,5 +91,11 @@ export const HALVES_ELSEWHERE: Readonly<Record<'am' | 'pm' | 'later', string>> =
   am: '午前 上午 凌晨 오전 صباحا ص π.μ. ب.ن',
   pm: '午後 下午 오후 مساء م μ.μ. د.ن',
   later:
-    '晚上 傍晚 夜 저녁 밤 شام رات दोपहर शाम रात अपराह्न вечера дня пополудні אחה"צ בערב chiều tối pg ptg p.d. m.d. عصرا ظهرا ليلا ночи akşam gece sonra sore siang malam petang wieczorem południu nocy večer odpoledne seara ጥዋት ከሰዓት',
+    '晚上 傍晚 夜 저녁 밤 شام رات दोपहर शाम रात अपराह्न вечера дня пополудні אחה"צ בערב chiều tối pg ptg p.d. m.d. عصرا ظهرا ليلا ночи akşam gece sonra sore siang malam petang wieczorem południu nocy večer odpoledne seara ጥዋት ከሰዓት nachm siðdegis õosel öösel naktī naktį nakties nocy noci éjjel нощта ночі ноћу подне увече noću popodne μεσημ. απογ. ღამით ღამ. ნაშუადღევს საღ. գիշերվա գիշերը ցերեկվա ցերեկը түнгі түстен кейінгі кешкі בלילה לילה בצהריים צהריים ערב المساء شب دوپہر रात्र दुपार अपरान्ह साँझ बेलुकी দুপুর பிற்பகல் మధ్యాహ్నం နေ့လယ် ညနေ ည ຕອນບ່າຍ ຕອນແລງ กลางคืน đêm በሌሊት በምሽት arratsaldeko arrats iluntzeko gaueko nit ponoči popoldan zvečer zveč popol nag aand prynhawn hwyr i.n. axşam axşamüstü gündüz gecə kechasi kunduzi kechqurun ноќе попладне навечер pasdites mbrëmjes poslijepodne natten natt રાત્રે બપોરે સાંજે ਰਾਤ ਦੁਪਹਿਰੇ ਸ਼ਾਮ ಮಧ್ಯಾಹ್ನ හවස රෑ шөнө өдөр орой кечинде غ.و ntambama ebusuku yamma nomëttes подне podne',
 }
+
+/** How words begin that say the second half of the day, of languages that decline them. */
+export const EVENINGS_ELSEWHERE =
+  'вечер вечор следобед пополуд полудня απόγευμα βράδυ μεσημέρι odpoledn popoldne popoludn uvečer navečer večer wieczór délut kväll kveld kvöld aften eftermid etterm iltapäiv illal õhtu vakar pēcpusd popiet tarda vespre usiku jioni mchana hapon noaptea după-amia بعدازظهر عصر مغرب সন্ধ্যা রাত বিকাল বিকেল मध्याह्न संध्या இரவு மாலை రాత్రి సాయంత్రం ರಾತ್ರಿ ಸಂಜೆ രാത്രി വൈകുന്നേരം საღამო երեկո บ่าย เย็น ค่ำ เที่ยง หลังเที่ยง ល្ងាច យប់'.split(
+    ' ',
+  )
