@@ -109,7 +109,7 @@ export const guarded = (special: readonly string[], added: readonly string[]): G
 
 function patternOf(texts: readonly string[]): RegExp | undefined {
   // One character has no inside to put a sentinel into; no model controls anything with a letter.
-  const long = texts.filter((text) => text.length > 1).sort((a, b) => b.length - a.length)
+  const long = texts.filter((text) => text.length > 1)
   if (long.length === 0) return undefined
   return new RegExp(long.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
 }

@@ -155,3 +155,29 @@ it('finds each number where it stands, in any JSON', () => {
     }),
   )
 })
+
+it.each([
+  // Equal to the double, however it is written.
+  ['1000000000000000000000', '1e+21'],
+  ['0.0000000000000000010', '1e-18'],
+  ['1000e300', '1e+303'],
+  ['0.001e-300', '1e-303'],
+  ['10010000000000000000', '10010000000000000000'],
+  ['0e400', '0'],
+  ['0.00000000000000000', '0'],
+  // And not.
+  ['0.12345678901234567890123', undefined],
+  ['1000000000000000000001', undefined],
+  ['1001e400', undefined],
+  ['1e-400', undefined],
+])('%s is told as what it is', (number, held) => {
+  const text = `{ "messages" : [ ${number}, true, null ] }`
+  const body = JSON.parse(text) as { messages: unknown }
+  atOnce(checkLongNumbers(text, body))
+  expect(exactJson(body.messages)).toBe(`[${held ?? number},true,null]`)
+})
+
+it.each(['5', LONG[0]!])('lets others work while it looks through a long text with %s', (number) => {
+  const text = `{"messages":[${`"${'a'.repeat(1000)}",`.repeat(2000)}${number}]}`
+  expect([...checkLongNumbers(text, JSON.parse(text))].length).toBeGreaterThanOrEqual(16)
+})

@@ -93,3 +93,23 @@ it('a call that others wait for is not read anew with each of its pieces', () =>
   expect(read).toBeLessThan(10 * one.length)
   expect(said).toEqual([...one, ...other, finish()])
 })
+
+it('a call is whole where its arguments are, wherever they are cut', () => {
+  const json = '{"a}":"}\\"}{\\\\","b":[{},{"c":"]}"}],"d":{}}'
+  for (let at = 1; at < json.length; at++) {
+    const [one, rest, other] = [call(0, json.slice(0, at)), call(0, json.slice(at)), call(1, '{}')]
+    expect(told([one, other, rest])).toEqual([one, rest, other])
+    expect(told([one, rest, other])).toEqual([one, rest, other])
+    // And may be followed by blanks, which say nothing any more once another has begun.
+    expect(told([one, rest, other, call(0, ' \n')])).toEqual([one, rest, other])
+  }
+})
+
+it('what says nothing waits for no call, and ends none', () => {
+  const usage: Part = { type: 'usage', usage: { promptTokens: 1, completionTokens: 1, cachedTokens: 0 } }
+  const prompt = { type: 'prompt' } as unknown as Part
+  for (const other of [usage, prompt]) {
+    const parts = [call(0, '{"a"'), other, call(0, ':1}'), other, call(0, ' ')]
+    expect(told(parts)).toEqual(parts)
+  }
+})

@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import { eventData } from './event-stream.js'
+
+function streamOf(pieces: readonly string[], canceled?: () => void) {
+  const encoder = new TextEncoder()
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(encoder.encode(piece))
+      if (!canceled) controller.close()
+    },
+    cancel: () => canceled?.(),
+  })
+}
+
+async function dataOf(pieces: readonly string[], most?: number): Promise<string[]> {
+  const all: string[] = []
+  for await (const data of eventData(streamOf(pieces), most)) all.push(data)
+  return all
+}
+
+it('is the same however lines end and wherever the stream is cut', async () => {
+  const line = fc.constantFrom('a', ' a', '', '{"b":1}', 'é', ':', 'data: x')
+  const events = fc.array(fc.array(line, { minLength: 1, maxLength: 3 }), { maxLength: 5 })
+  const aCase = fc.record({
+    events,
+    end: fc.constantFrom('\n', '\r\n', '\r'),
+    prefix: fc.constantFrom('data:', 'data: '),
+    cuts: fc.array(fc.nat(200)),
+  })
+  await fc.assert(
+    fc.asyncProperty(aCase, async ({ events, end, prefix, cuts }) => {
+      // One blank behind the colon is none of the data, so a text that begins with one needs it.
+      const lines = (each: string[]) => each.map((text) => `${text.startsWith(' ') ? 'data: ' : prefix}${text}${end}`)
+      const told = events.map(
+        (each, i) => `: a comment${end}event: e${i}${end}${lines(each).join('')}id: 7${end}${end}`,
+      )
+      // A `\r` at the very end may be half of a `\r\n`.
+      const text = `${told.join('')}: end${end}`
+      const places = [...new Set([0, ...cuts, text.length])].filter((at) => at <= text.length).sort((a, b) => a - b)
+      const pieces = places.slice(1).map((at, i) => text.slice(places[i], at))
+      expect(await dataOf(pieces)).toEqual(events.map((each) => each.join('\n')))
+    }),
+  )
+})
+
+it('has no data of an event without, nor of comments', async () => {
+  expect(await dataOf([': wait\n\n', 'event: ping\n\n', 'data: a\n\n\n\n'])).toEqual(['a'])
+})
+
+describe('of an event that no blank line ends', () => {
+  it.each([
+    ['data: {"a":1}', ['{"a":1}']],
+    ['data: {"a":1}\n', ['{"a":1}']],
+    ['data: [DONE]', ['[DONE]']],
+    ['data:  [DONE] ', [' [DONE] ']],
+    ['data: {"a":', []],
+    ['data: hal', []],
+    ['event: x', []],
+  ])('%j', async (last, found) => {
+    expect(await dataOf(['data: first\n\n', last])).toEqual(['first', ...found])
+  })
+})
+
+it('of events that are too long says so, and takes those of that length', async () => {
+  expect(await dataOf(['data: 12', '34', '\n\n', 'data: 1234\n\n'], 10)).toEqual(['1234', '1234'])
+  await expect(dataOf(['data: 12', '345', '6'], 10)).rejects.toThrow(RangeError)
+})
+
+it('hangs up where the loop is left', async () => {
+  const canceled = vi.fn()
+  for await (const data of eventData(streamOf(['data: a\n\n', 'data: b\n\n'], canceled))) {
+    expect(data).toBe('a')
+    break
+  }
+  expect(canceled).toHaveBeenCalledOnce()
+})
+
+it('hands on what the connection broke off with', async () => {
+  const broken = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull: (controller) => controller.error(new TypeError('terminated')),
+  })
+  await expect(eventData(broken).next()).rejects.toThrow('terminated')
+})
+
+it('tells an event as soon as it is known to be over', async () => {
+  const events = eventData(streamOf(['data: 1\r', '\r', 'data: 2'], () => {}))
+  expect(await events.next()).toEqual({ done: false, value: '1' })
+  await events.return(undefined)
+})
+
+it('does not look through an event of many pieces for each of them', async () => {
+  const split = vi.spyOn(String.prototype, 'split')
+  try {
+    const pieces = Array.from({ length: 500 }, () => 'a'.repeat(100))
+    expect(await dataOf(['data: ', ...pieces, '\n\n'])).toEqual([pieces.join('')])
+    const looked = split.mock.contexts.reduce<number>((sum, text) => sum + String(text).length, 0)
+    expect(looked).toBeLessThan(4 * 50_000)
+  } finally {
+    split.mockRestore()
+  }
+})

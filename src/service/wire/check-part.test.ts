@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import type { Part } from '../../contract/index.js'
+import { checkDecisions, checkNumbers, checkPart, checkUsage } from './check-part.js'
+
+const usage = { promptTokens: 3, completionTokens: 2, cachedTokens: 0 }
+
+it.each<Part>([
+  { type: 'text-delta', choice: 0, text: '' },
+  { type: 'reasoning-delta', choice: 0, text: 'a' },
+  { type: 'tool-call-delta', choice: 0, index: 0, arguments: '' },
+  { type: 'finish', choice: 0, reason: 'stop' },
+  { type: 'finish', choice: 0, reason: 'length' },
+  { type: 'finish', choice: 0, reason: 'tool_calls' },
+  { type: 'usage', usage },
+  { type: 'usage', usage: { ...usage, reasoningTokens: 1 } },
+])('takes $type', (part) => expect(() => checkPart(part)).not.toThrow())
+
+it.each(['evidence', 'prompt'])('takes %s, whatever is in it', (type) =>
+  expect(() => checkPart({ type } as unknown as Part)).not.toThrow(),
+)
+
+it.each([
+  [{ type: 'text-delta', text: undefined }, 'a text-delta whose text is undefined'],
+  [{ type: 'reasoning-delta', text: 5 }, 'a reasoning-delta whose text is 5'],
+  [{ type: 'tool-call-delta', index: 0, arguments: null }, 'a tool-call-delta whose arguments is null'],
+  [{ type: 'tool-call-delta', index: -1, arguments: '' }, 'a tool-call-delta whose index is -1'],
+  [{ type: 'tool-call-delta', index: 0.5, arguments: '' }, 'a tool-call-delta whose index is 0.5'],
+  [{ type: 'finish', reason: 'error' }, 'a finish whose reason is error'],
+  [{ type: 'usage', usage: { ...usage, promptTokens: undefined } }, 'counted undefined promptTokens'],
+  [{ type: 'usage', usage: { ...usage, completionTokens: NaN } }, 'counted NaN completionTokens'],
+  [{ type: 'usage', usage: { ...usage, cachedTokens: -1 } }, 'counted -1 cachedTokens'],
+  [{ type: 'usage', usage: { ...usage, reasoningTokens: 0.5 } }, 'counted 0.5 reasoningTokens'],
+  [{ type: 'text' }, 'a part of type text, which there is not'],
+])('says what is wrong with %j', (part, message) => {
+  expect(() => checkPart(part as unknown as Part)).toThrow(message)
+})
+
+it('counts nothing that is no count', () => expect(() => checkUsage({ ...usage, promptTokens: 1.5 })).toThrow('1.5'))
+
+it('takes numbers that JSON has', () => {
+  expect(() => checkNumbers('vector', [[1, -2], new Float32Array([0])])).not.toThrow()
+  expect(() => checkNumbers('vector', [[1], [2, Infinity]])).toThrow('a vector with Infinity')
+  expect(() => checkNumbers('score', [new Float32Array([NaN])])).toThrow('a score with NaN')
+})
+
+it('takes a decision with a probability of each option', () => {
+  const of = (...probabilities: number[]) => ({ probabilities }) as never
+  expect(() => checkDecisions([of(0, 1), { refused: 'why' } as never, of(1)], [2, 5, 1])).not.toThrow()
+  expect(() => checkDecisions([of(1)], [1, 1])).toThrow('no answer to a question')
+  expect(() => checkDecisions([of(1), of(1)], [1])).toThrow('no answer to a question')
+  expect(() => checkDecisions([of(1)], [2])).toThrow('no probability of an option')
+  expect(() => checkDecisions([of(1, NaN)], [2])).toThrow('a decision with NaN')
+  expect(() => checkDecisions([of(1, -0.5)], [2])).toThrow('below 0')
+})
