@@ -223,6 +223,37 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     expect([await barriers(page), await cutIn(page)]).toEqual([[], []])
   })
 
+  test('answers a browser of the network, whose page is not a secure one', async () => {
+    const { origin } = await served('open')
+    const page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
+    page.setDefaultTimeout(15_000)
+    const faults: string[] = []
+    page.on('pageerror', ({ message }) => faults.push(message))
+    const there = 'http://lan.example'
+    await page.route(`${there}/**`, async (route) => {
+      const url = route.request().url().replace(there, origin)
+      await route.fulfill({ response: await route.fetch({ url, headers: { 'content-type': 'application/json' } }) })
+    })
+    await page.goto(`${there}/`)
+    await page.locator('body.ready').waitFor()
+    expect(await page.evaluate(() => isSecureContext)).toBe(false)
+    await extracts(page)
+    await page.evaluate(() => {
+      document.addEventListener('copy', () => document.body.append('something was copied'), { once: true })
+    })
+    await page.getByRole('button', { name: 'Share', exact: true }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    await page.getByText('something was copied').waitFor()
+    await page.getByRole('tab', { name: 'Chat' }).click()
+    await page.locator('#message').fill('Who are you?')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.locator('.message.assistant .metrics-line').waitFor()
+    await page.locator('#new-chat').click()
+    expect(await page.locator('#earlier-count').textContent()).toBe('Earlier chats: 1')
+    expect(faults).toEqual([])
+    await page.context().close()
+  })
+
   test('recommends models with size and fit, and downloads one by one press, with progress', async () => {
     const hub = await slowHub()
     const { env, folder } = await withOllama()

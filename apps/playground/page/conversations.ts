@@ -60,7 +60,7 @@ export class Conversations {
     // Another tab has gone on with it too: there are two of it from here on.
     if (theirs && theirs.at !== conversation.at) {
       this.#all.splice(1, 0, theirs)
-      conversation.id = crypto.randomUUID()
+      conversation.id = newId()
     }
     conversation.at = Date.now()
     const gone: Conversation[] = []
@@ -75,7 +75,7 @@ export class Conversations {
   }
 
   #putInFront(messages: Message[]): void {
-    this.#all.unshift({ id: crypto.randomUUID(), messages, at: 0 })
+    this.#all.unshift({ id: newId(), messages, at: 0 })
     for (const { id } of this.#all.slice(MOST)) this.#drop(id)
     this.keep()
   }
@@ -90,6 +90,10 @@ export class Conversations {
     keepValue(KEPT + id, undefined)
   }
 }
+
+/** Not `randomUUID`, which a page has not that came over a network by plain http. */
+const newId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint32Array(4)), (each) => each.toString(36)).join('-')
 
 /** What a conversation is called in a list. */
 export const titleOf = ({ messages }: Conversation): string =>

@@ -4,7 +4,8 @@ import { announce } from './dom.js'
 export async function copy(text: string, button: HTMLButtonElement): Promise<void> {
   button.dataset.label ??= button.textContent ?? ''
   try {
-    await navigator.clipboard.writeText(text)
+    if (isSecureContext) await navigator.clipboard.writeText(text)
+    else copyAnyway(text)
     button.textContent = 'Copied'
     announce('Copied.')
   } catch {
@@ -13,4 +14,18 @@ export async function copy(text: string, button: HTMLButtonElement): Promise<voi
   setTimeout(() => {
     button.textContent = button.dataset.label ?? ''
   }, 1500)
+}
+
+/** A page that came over a network by plain http has no clipboard but that of its commands. */
+function copyAnyway(text: string): void {
+  let isCopied = false
+  const write = (event: ClipboardEvent) => {
+    event.clipboardData?.setData('text/plain', text)
+    event.preventDefault()
+    isCopied = true
+  }
+  document.addEventListener('copy', write, { once: true })
+  document.execCommand('copy')
+  document.removeEventListener('copy', write)
+  if (!isCopied) throw new Error('This browser lets nothing be copied here.')
 }
