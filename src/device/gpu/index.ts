@@ -46,7 +46,7 @@ export interface OpenGpuOptions {
 /** Fails with a `V1Error` 503 that says what is missing. */
 export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<Device> {
   const gpu = options.gpu ?? (await findGpu(options))
-  if (!gpu) throw unavailable('this runtime has no WebGPU')
+  if (!gpu) throw unavailable(globalThis.isSecureContext === false ? NOT_SECURE : 'this runtime has no WebGPU')
   const adapter = await ofNative(gpu.requestAdapter({ powerPreference: 'high-performance' }))
   if (!adapter) throw unavailable('there is no WebGPU adapter')
   holdToHardware(adapter, options)
@@ -135,6 +135,8 @@ function adapterName(adapter: SeenAdapter): string {
   const { vendor, architecture, device, description } = adapter.info
   return description || [vendor, architecture, device].filter(Boolean).join(' ') || 'unnamed adapter'
 }
+
+const NOT_SECURE = 'browsers have it in secure pages alone, which come by https or from http://localhost'
 
 function unavailable(why: string): V1Error {
   return new V1Error(503, `WebGPU cannot be used: ${why}.`, { code: 'device_unavailable' })

@@ -1,3 +1,5 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { V1Error } from '../../contract/index.js'
 import { getOrMake } from '../../platform/index.js'
 
@@ -59,15 +61,12 @@ export function authenticator(keys: Keys): Authenticate {
     throw new TypeError('keys: a key has characters that no header can carry: use visible ASCII only, without spaces.')
   }
   const ring = new KeyRing(list)
-  let known: Caller[] | undefined
-  const callers = Promise.all(list.map(callerOf)).then((all) => {
-    known = all
-    return all
-  })
+  const callers: Caller[] = []
   return (request) => {
     const found = ring.placeOf(bearerKey(request))
     if (found < 0) refuseKey()
-    return known?.[found] ?? callers.then((all) => all[found]!)
+    callers[found] ??= callerOf(list[found]!)
+    return callers[found]
   }
 }
 
@@ -161,12 +160,12 @@ function sameText(secret: string, given: string): boolean {
   return difference === 0
 }
 
-/** A key that was given no name is known by the start of its hash: the same from run to run, and no secret. */
-async function callerOf({ key, ...caller }: Key): Promise<Caller> {
-  if (caller.id !== undefined) return { ...caller, id: caller.id }
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)))
-  const name = Array.from(hash.subarray(0, 6), (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return { ...caller, id: `key_${name}` }
+/**
+ * A key that was given no name is known by the start of its hash: the same from run to run, and no secret. Not by `subtle`,
+ * which a page has not that came by plain http.
+ */
+function callerOf({ key, ...caller }: Key): Caller {
+  return { ...caller, id: caller.id ?? `key_${bytesToHex(sha256(utf8ToBytes(key)).subarray(0, 6))}` }
 }
 
 /** The header of the official clients, and the neutral name beside it. */

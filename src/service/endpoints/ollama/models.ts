@@ -1,3 +1,5 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { type Engine, type ModelInfo, V1Error } from '../../../contract/index.js'
 import type { JsonObject } from '../../../platform/index.js'
 import { readSent } from '../../answer/body.js'
@@ -37,10 +39,7 @@ export async function modelOf(service: Service, body: JsonObject, signal: AbortS
 export const taggedName = (id: string): string => `${id}:latest`
 
 /** What clients tell models apart by: of the id, since an engine need not know the bytes of its files. */
-export async function modelDigest(id: string): Promise<string> {
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(id)))
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
+export const modelDigest = (id: string): string => bytesToHex(sha256(utf8ToBytes(id)))
 
 /** Models are unloaded and removed by admins, where the service lets them. */
 export function checkManages({ manages }: Service, { caller }: Exchange): void {
@@ -66,7 +65,7 @@ export const ollamaPull: Route = async (service, exchange) => {
     await service.loader.load(id, undefined, signal)
     return jsonResponse(SUCCESS)
   }
-  const digest = await modelDigest(id)
+  const digest = modelDigest(id)
   return loading(service, exchange, id, {
     headers: LINE_HEADERS,
     first: ndjsonLine({ status: 'pulling manifest' }),
@@ -125,18 +124,18 @@ export const version: Route = () => jsonResponse({ version: VERSION })
 
 /** `GET /api/tags`: all that are offered, loaded or not. */
 export const tags: Route = async ({ engine }, { request }) =>
-  jsonResponse({ models: await Promise.all((await surveyed(engine, request.signal)).map(listed)) })
+  jsonResponse({ models: (await surveyed(engine, request.signal)).map(listed) })
 
 /** `GET /api/ps`: those that are in memory. */
 export const running: Route = async ({ engine }, { request }) => {
   const models = (await surveyed(engine, request.signal)).filter(({ metadata }) => metadata?.loaded === true)
-  const wire = models.map(async (model) => {
+  const wire = models.map((model) => {
     const size = bytesOf(model, 'memory_bytes')
     const { contextLength = 0, metadata } = model
     const size_vram = metadata?.device === 'cpu' ? 0 : size
-    return { ...(await listed(model)), size, size_vram, expires_at: FAR_OFF, context_length: contextLength }
+    return { ...listed(model), size, size_vram, expires_at: FAR_OFF, context_length: contextLength }
   })
-  return jsonResponse({ models: await Promise.all(wire) })
+  return jsonResponse({ models: wire })
 }
 
 /** `POST /api/show`. */
@@ -178,10 +177,10 @@ async function surveyed(engine: Engine, signal: AbortSignal): Promise<readonly M
   return engine.models
 }
 
-async function listed(model: ModelInfo) {
+function listed(model: ModelInfo) {
   const name = taggedName(model.id)
   const size = bytesOf(model, 'kept_bytes') || bytesOf(model, 'download_bytes') || bytesOf(model, 'weights_bytes')
-  return { name, model: name, modified_at: LONG_AGO, size, digest: await modelDigest(model.id), details: DETAILS }
+  return { name, model: name, modified_at: LONG_AGO, size, digest: modelDigest(model.id), details: DETAILS }
 }
 
 /** Where the engine tells it. */
