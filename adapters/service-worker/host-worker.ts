@@ -88,9 +88,16 @@ export class HostWorker {
         end(() => reject(forbidden(String(address), cause)))
       }
     }
+    const { href } = new URL(String(address), document.baseURI)
+    // Where a policy forbids a worker, WebKit throws; in Chromium and Firefox its error says nothing.
+    const hear = ({ blockedURI, disposition }: SecurityPolicyViolationEvent) => {
+      if (blockedURI === href && disposition === 'enforce') end(() => reject(forbidden(String(address), undefined)))
+    }
+    document.addEventListener('securitypolicyviolation', hear)
     const again = setTimeout(begin, AGAIN_MS)
     const timer = setTimeout(() => end(() => reject(failed(String(address), SILENT))), READY_MS)
     const rest = () => {
+      document.removeEventListener('securitypolicyviolation', hear)
       clearTimeout(again)
       clearTimeout(timer)
     }

@@ -79,6 +79,7 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
         '/v1.js': worker!,
         '/app/v1.js': worker!,
         '/page.html': html,
+        '/no-workers.html': `<meta http-equiv="content-security-policy" content="worker-src 'none'">${html}`,
         '/broken.js': 'not a script at all',
         '/throws.js': 'throw new Error("it broke here")',
         '/refuses.js': 'addEventListener("install", (event) => event.waitUntil(Promise.reject(new Error("no"))))',
@@ -271,6 +272,7 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
     ['a scope too wide', { script: '/app/v1.js', scope: '/' }, '/', 'service_worker_scope', /Service-Worker-Allowed/],
     ['a worker that is not there', { script: '/v1.js', worker: '/gone.js' }, '/', 'service_worker_script', /gone\.js/],
     ['a worker that throws', { script: '/v1.js', worker: '/throws.js' }, '/', 'service_worker_script', /it broke here/],
+    ['a policy', { script: '/v1.js' }, '/no-workers.html', 'service_worker_unsupported', /worker-src 'self'/],
     ['another origin', { script: 'https://elsewhere.example/v1.js' }, '/', 'service_worker_scope', /own origin/],
   ])('says what is wrong: %s', async (_, options, path, code, message) => {
     expect(await refusal(options, path)).toEqual({ code, message: expect.stringMatching(message) })
