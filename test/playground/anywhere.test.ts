@@ -97,6 +97,25 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     }
   })
 
+  test('tells every window what another has unloaded', async () => {
+    const page = await open()
+    const other = await page.context().newPage()
+    for (const each of [page, other]) {
+      await each.goto(url)
+      await each.locator('.model.selected .state.ready').waitFor()
+    }
+    // The second time nothing of its own beginning makes it look.
+    for (const [act, next] of [
+      ['Unload', 'Load'],
+      ['Load', 'Unload'],
+      ['Unload', 'Load'],
+    ]) {
+      await page.getByRole('button', { name: `${act}: nano`, exact: true }).click()
+      await other.getByRole('button', { name: `${next}: nano`, exact: true }).waitFor()
+    }
+    await page.context().close()
+  })
+
   test('starts where all storage is blocked', async () => {
     const page = await open({ serviceWorkers: 'block' })
     // As browsers do it to frames whose storage a person has blocked.

@@ -1,4 +1,5 @@
 import { NANO } from '../../../src/models/catalog.js'
+import { onChanged } from '../worker/added-models.js'
 import { keptOffline } from '../worker/offline.js'
 import { connectAddModel } from './add-model.js'
 import { placeIn } from './address.js'
@@ -83,8 +84,10 @@ async function start(): Promise<void> {
   })
   byId('model-summary', HTMLElement).textContent = nameOf(models.selected)
   followLinks()
-  // Another tab may have loaded, unloaded or removed models meanwhile.
-  document.addEventListener('visibilitychange', () => void (document.hidden || models.refresh().catch(() => {})))
+  // Another tab unloads or removes a model; another program may have loaded some meanwhile.
+  const refresh = () => void models.refresh().catch(() => {})
+  onChanged(refresh)
+  document.addEventListener('visibilitychange', () => document.hidden || refresh())
   document.body.classList.add('ready')
   document.querySelector('.layout')?.removeAttribute('inert')
   link.tell()

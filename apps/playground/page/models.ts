@@ -1,4 +1,4 @@
-import { addedModels, keepAdded } from '../worker/added-models.js'
+import { addedModels, keepAdded, tellChanged } from '../worker/added-models.js'
 import { wordsOf } from '../worker/words.js'
 import {
   ApiError,
@@ -136,6 +136,7 @@ export class Models {
     this.errors.delete(id)
     try {
       await change(id)
+      tellChanged()
     } catch (error) {
       this.errors.set(id, wordsOf(error))
       throw error

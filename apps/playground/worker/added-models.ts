@@ -28,18 +28,27 @@ export async function addedModels(): Promise<readonly AddedModel[]> {
 export async function keepAdded(models: readonly AddedModel[]): Promise<void> {
   try {
     await (await caches.open(CACHE)).put(ADDRESS, Response.json(models))
+  } catch {
+    throw new Error('This browser does not let this page store data here. Open it in its own tab to add models.')
+  }
+  tellChanged()
+}
+
+/** Every window, and the worker, looks again at which models there are. */
+export function tellChanged(): void {
+  try {
     const channel = new BroadcastChannel(CHANNEL)
     channel.postMessage('changed')
     channel.close()
   } catch {
-    throw new Error('This browser does not let this page store data here. Open it in its own tab to add models.')
+    // Where storage is blocked, each window has a worker of its own.
   }
 }
 
-export function onAdded(listener: () => void): void {
+export function onChanged(listener: () => void): void {
   try {
     new BroadcastChannel(CHANNEL).addEventListener('message', listener)
   } catch {
-    // Where storage is blocked, nothing is added.
+    // The same.
   }
 }

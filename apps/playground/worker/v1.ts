@@ -4,7 +4,7 @@ import { createV1, indexedDbUsage } from 'local-v1'
 import { serviceWorker } from 'local-v1/service-worker'
 import { webgpu } from 'local-v1/webgpu'
 import { CATALOG, NANO } from '../../../src/models/catalog.js'
-import { addedModels, onAdded } from './added-models.js'
+import { addedModels, onChanged } from './added-models.js'
 import { answerLooks } from './look.js'
 import { LOOK } from './look-messages.js'
 
@@ -37,7 +37,7 @@ function serve(): void {
     offered = ids
   }
   const ready = readAdded()
-  onAdded(() => void readAdded())
+  onChanged(() => void readAdded())
   serviceWorker(
     createV1({
       engine: Object.assign(engine, { ready }),
