@@ -8,6 +8,7 @@ import { FULL } from '../support/full.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn } from './audit.js'
+import { holdStreams, letThrough } from './held-stream.js'
 import { picture } from './picture.js'
 import { builtSite } from './site.js'
 
@@ -114,6 +115,26 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
       await other.getByRole('button', { name: `${next}: nano`, exact: true }).waitFor()
     }
     await page.context().close()
+  })
+
+  test('answers anew where the window that ran the model is closed in the middle', async () => {
+    const page = await open()
+    await page.goto(url)
+    await answers(page)
+    const other = await page.context().newPage()
+    await holdStreams(other)
+    await other.goto(url)
+    await answers(other)
+    const whole = await other.locator('#answer .tokens').textContent()
+    await letThrough(other, 3)
+    await other.getByRole('button', { name: 'Generate', exact: true }).click()
+    await other.locator('#answer[aria-busy="true"] .tokens').waitFor()
+    await page.close()
+    await letThrough(other)
+    await other.locator('#answer[aria-busy="false"] .tokens').waitFor()
+    expect(await other.locator('#answer [role="alert"]').count()).toBe(0)
+    expect(await other.locator('#answer .tokens').textContent()).toBe(whole)
+    await other.context().close()
   })
 
   test('starts where all storage is blocked', async () => {

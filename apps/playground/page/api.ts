@@ -144,6 +144,20 @@ export const isBroken = (error: unknown): boolean =>
   error instanceof TypeError ||
   (error instanceof ApiError && error.status === 200 && ['cut_off', 'host_lost'].includes(error.code ?? ''))
 
+/** How often an answer may break off. */
+const MOST_TRIES = 3
+
+/** Reads an answer, and asks again where the tab that ran the model is closed in the middle: another one runs it then. */
+export async function unbroken(read: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await read()
+    } catch (error) {
+      if (signal.aborted || !isBroken(error) || tried === MOST_TRIES) throw error
+    }
+  }
+}
+
 export async function listModels(): Promise<readonly Model[]> {
   const { data } = (await (await ask('/models')).json()) as { data: Model[] }
   return data

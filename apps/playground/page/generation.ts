@@ -1,4 +1,4 @@
-import { type ChatBody, chat, type Evidence, type Usage } from './api.js'
+import { type ChatBody, chat, type Evidence, type Usage, unbroken } from './api.js'
 
 /** What one chunk brought. */
 export interface Piece {
@@ -26,24 +26,14 @@ export class Generation {
   firstMs: number | undefined
   lastMs = 0
   readonly #aborter = new AbortController()
-  readonly #began = performance.now()
+  #began = performance.now()
   #sampled = 0
   #forced = 0
 
   /** Fails with the error that the answer ended with; an answer that was stopped is no failure. */
   async run(body: ChatBody, project: string, onChange: () => void): Promise<void> {
     try {
-      for await (const { choices, usage } of chat(body, project, this.#aborter.signal)) {
-        // What had come before it was stopped may still lie in the stream, its end too.
-        if (this.stopped) break
-        if (usage) this.usage = usage
-        const choice = choices[0]
-        if (choice?.finish_reason) this.finish = choice.finish_reason
-        for (const [pointer, evidence] of Object.entries(choice?.evidence ?? {})) this.evidence.set(pointer, evidence)
-        if (choice?.delta.reasoning_content) this.#think(choice.delta.reasoning_content)
-        if (choice?.delta.content) this.#take({ text: choice.delta.content, forced: choice.forced_tokens })
-        onChange()
-      }
+      await unbroken(() => this.#read(body, project, onChange), this.#aborter.signal)
     } catch (error) {
       if (!this.stopped) throw error
     }
@@ -51,6 +41,31 @@ export class Generation {
       this.finish = 'stopped'
       onChange()
     }
+  }
+
+  async #read(body: ChatBody, project: string, onChange: () => void): Promise<void> {
+    if (this.firstMs !== undefined) this.#forget()
+    for await (const { choices, usage } of chat(body, project, this.#aborter.signal)) {
+      // What had come before it was stopped may still lie in the stream, its end too.
+      if (this.stopped) break
+      if (usage) this.usage = usage
+      const choice = choices[0]
+      if (choice?.finish_reason) this.finish = choice.finish_reason
+      for (const [pointer, evidence] of Object.entries(choice?.evidence ?? {})) this.evidence.set(pointer, evidence)
+      if (choice?.delta.reasoning_content) this.#think(choice.delta.reasoning_content)
+      if (choice?.delta.content) this.#take({ text: choice.delta.content, forced: choice.forced_tokens })
+      onChange()
+    }
+  }
+
+  /** What had come of an answer that begins anew. */
+  #forget(): void {
+    this.pieces.length = 0
+    this.evidence.clear()
+    this.text = this.thought = ''
+    this.finish = this.usage = this.firstMs = this.thoughtMs = undefined
+    this.#sampled = this.#forced = 0
+    this.#began = performance.now()
   }
 
   stop(): void {

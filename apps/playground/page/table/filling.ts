@@ -1,15 +1,12 @@
 /** Fills the rows of a table: several at a time, in their order, each kept as soon as it is whole. */
 
 import { wordsOf } from '../../worker/words.js'
-import { ApiError, type ChatBody, chat, type Evidence, isBroken } from '../api.js'
+import { ApiError, type ChatBody, chat, type Evidence, unbroken } from '../api.js'
 import { schemaOf } from '../schema-fields.js'
 import { askedOf, editsFor, type Row, type Wanted } from './rows.js'
 
 /** What one device answers side by side: more would only wait in its queue. */
 export const AT_ONCE = 4
-
-/** How often an answer to one text may break off. */
-const MOST_TRIES = 3
 
 export interface FillingParts {
   readonly model: string
@@ -95,15 +92,8 @@ export class Filling {
     row.edited = editsFor(this.#wanted.fields, row)
     const body = bodyFor(row.text, this.#wanted, model, evidence)
     try {
-      // The tab that ran the model may be closed in the middle: another one runs it then.
-      for (let tried = 1; ; tried++) {
-        try {
-          await this.#write(row, chat(body, project, this.#aborter.signal), () => onRow(row, false))
-          break
-        } catch (error) {
-          if (this.stopped || !isBroken(error) || tried === MOST_TRIES) throw error
-        }
-      }
+      const { signal } = this.#aborter
+      await unbroken(() => this.#write(row, chat(body, project, signal), () => onRow(row, false)), signal)
       row.asked = this.#request
     } catch (error) {
       row.json = ''
