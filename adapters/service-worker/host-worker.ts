@@ -10,9 +10,9 @@ import {
   unwrap,
   wrap,
 } from './messages.js'
-import type { Address } from './registration.js'
+import { type Address, hasServiceWorkers } from './registration.js'
 
-/** Longer than a script takes that was fetched for the service worker just before. */
+/** Longer than a script takes that is here. */
 const READY_MS = 30_000
 /** A script that is asked of a service worker which is just being replaced may never come: it is asked for once more. */
 const AGAIN_MS = 8000
@@ -94,9 +94,16 @@ export class HostWorker {
       if (blockedURI === href && disposition === 'enforce') end(() => reject(forbidden(String(address), undefined)))
     }
     document.addEventListener('securitypolicyviolation', hear)
-    const again = setTimeout(begin, AGAIN_MS)
-    const timer = setTimeout(() => end(() => reject(failed(String(address), SILENT))), READY_MS)
+    // A first visit asks nothing of one, and would lose what has come over a slow network.
+    const again = hasServiceWorkers() && navigator.serviceWorker.controller ? setTimeout(begin, AGAIN_MS) : undefined
+    let isOver = false
+    const late = () => {
+      if (!isOver) timer = setTimeout(() => end(() => reject(failed(String(address), SILENT))), READY_MS)
+    }
+    // Over a slow network the script itself takes longer: it is given time from when it is here.
+    let timer = setTimeout(() => void whole(href).then(late, late), READY_MS)
     const rest = () => {
+      isOver = true
       document.removeEventListener('securitypolicyviolation', hear)
       clearTimeout(again)
       clearTimeout(timer)
@@ -169,6 +176,9 @@ export class HostWorker {
     if (host.held) whenGone(hostLock(this.#parts.name, host.host), this.#life.signal, () => this.restart())
   }
 }
+
+/** Settles once the script has come, which need not be asked for anew. */
+const whole = async (href: string) => (await fetch(href, { cache: 'force-cache' })).arrayBuffer()
 
 function newStart(): Start {
   let ends!: Pick<Start, 'resolve' | 'reject'>
