@@ -137,6 +137,22 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await other.context().close()
   })
 
+  test('leaves code as it is where a translator turns the page from right to left', async () => {
+    const page = await open()
+    await page.goto(`${url}#/structured/ticket`)
+    await answers(page)
+    await page.evaluate(() => {
+      document.documentElement.dir = 'rtl'
+    })
+    for (const code of ['#schema', '.editor-colours', '.tokens'])
+      expect(await page.locator(code).evaluate((element) => getComputedStyle(element).direction)).toBe('ltr')
+    for (const code of ['.editor-colours', '.tokens'])
+      expect(await page.locator(code).getAttribute('translate')).toBe('no')
+    expect(await cutIn(page)).toEqual([])
+    await picture(page, '33-from-right-to-left')
+    await page.context().close()
+  })
+
   test('starts where all storage is blocked', async () => {
     const page = await open({ serviceWorkers: 'block' })
     // As browsers do it to frames whose storage a person has blocked.

@@ -10,7 +10,7 @@ const MOST_COLOURED = 50_000
 export class SchemaEditor {
   readonly element: HTMLElement
   readonly #area: HTMLTextAreaElement
-  readonly #colours = el('pre', { class: 'editor-colours', 'aria-hidden': 'true' })
+  readonly #colours = el('pre', { class: 'editor-colours', 'aria-hidden': 'true', translate: 'no' })
   readonly #error = el('p', { class: 'field-error', id: 'schema-error', role: 'alert', hidden: true })
   readonly #scroller = el('div', { class: 'editor' })
   #fault: SchemaFault | undefined

@@ -8,7 +8,7 @@ interface Segment {
 
 /** The answer as it was generated: what the grammar decided in one colour, each token that the model chose in another. */
 export function tokensView(pieces: readonly Piece[], isJson: boolean): HTMLElement {
-  const view = el('pre', { class: 'tokens' })
+  const view = el('pre', { class: 'tokens', translate: 'no' })
   for (const { piece, text } of isJson ? laidOut(pieces) : pieces.map(({ text }, piece) => ({ piece, text }))) {
     if (piece < 0) view.append(text)
     else view.append(el('span', { class: pieces[piece]!.forced === undefined ? 'sampled' : 'forced' }, text))
