@@ -131,6 +131,53 @@ test('a Standard Schema means documents without further properties, also inside'
   expect(() => jsonSchemaOf(silent)).toThrow('other schema has no JSON Schema')
 })
 
+/** A schema of a library that writes this JSON Schema. */
+const standard = (schema: unknown) =>
+  ({
+    '~standard': {
+      version: 1,
+      vendor: 'other',
+      validate: (value: unknown) => ({ value }),
+      jsonSchema: { input: () => schema },
+    },
+  }) as const
+
+test('a Standard Schema may be an intersection, which only as a whole has no further properties', async () => {
+  const object = (name: string) => ({ type: 'object', properties: { [name]: { type: 'integer' } }, required: [name] })
+  const both = { allOf: [object('quantity'), { anyOf: [object('lamps'), object('desks')] }] }
+  const schema = standard({ type: 'object', properties: { order: both }, required: ['order'] })
+  const { order } = (await extract(schema, TEXT, { from: v1 })) as { order: Record<string, number> }
+  expect(['lamps', 'desks'].map((name) => ['quantity', name])).toContainEqual(Object.keys(order))
+  const texts = { type: 'string', allOf: [{ pattern: '^a' }, { pattern: 'b$' }] }
+  expect(jsonSchemaOf(standard(texts))).toEqual(texts)
+})
+
+test('a Standard Schema may have properties with names of keywords', () => {
+  const schema = jsonSchemaOf(z.object({ default: z.object({ a: z.string() }), allOf: z.object({ b: z.string() }) }))
+  expect(schema).toMatchObject({
+    properties: { default: { additionalProperties: false }, allOf: { additionalProperties: false } },
+  })
+})
+
+test.each([
+  ['a string', 'string', 'must be an object'],
+  ['nothing', undefined, 'must be an object'],
+  ['fields without an object around them', { a: z.string() }, "pass 'z.object({ a: … })'"],
+])('%s is no schema, which the error says', async (_, schema, message) => {
+  await expect(extract(schema as never, TEXT, { from: v1 })).rejects.toMatchObject({
+    code: 'invalid_value',
+    param: 'schema',
+    message: expect.stringContaining(message),
+  })
+})
+
+test.each([[undefined], [{}], [{ from: undefined }], [{ from: { url: 'http://localhost/v1' } }]])(
+  'what answers must be named, which the error says: %j',
+  async (options) => {
+    await expect(extract({}, TEXT, options as never)).rejects.toMatchObject({ code: 'invalid_value', param: 'from' })
+  },
+)
+
 describe('the beginning of a JSON text', () => {
   const values = fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 })
 

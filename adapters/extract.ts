@@ -62,7 +62,7 @@ export async function extract<const S extends AnySchema>(
 export async function extract<const S extends AnySchema>(
   schema: S,
   text: string,
-  { from, model, signal, ...options }: ExtractOptions & { readonly evidence?: boolean },
+  { from, model, signal, ...options }: ExtractOptions & { readonly evidence?: boolean } = {} as ExtractOptions,
 ): Promise<Output<S> | Grounded<S>> {
   const endpoint = endpointOf(from)
   const id = model ?? (await firstModel(endpoint, signal))

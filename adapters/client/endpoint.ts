@@ -30,7 +30,14 @@ export interface DeviceTarget {
 
 export type OpenEndpoint = Endpoint & Required<Pick<Endpoint, 'fetch'>>
 
+/** One of these is in each kind of target. */
+const NAMED = ['basePath', 'client', 'baseURL']
+
 export function endpointOf(target: Target): OpenEndpoint {
+  if (!NAMED.some((name) => typeof target === 'object' && name in target)) {
+    const message = "Name what answers: a service of 'createV1', the result of 'install', or '{ baseURL }' of a /v1."
+    throw new V1Error(400, message, { code: 'invalid_value', param: 'from' })
+  }
   if ('basePath' in target) {
     // The name is that of this machine: nobody listens there, and the service takes it for itself.
     const baseURL = `http://localhost${target.basePath}`

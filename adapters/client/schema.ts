@@ -37,31 +37,70 @@ export type DocumentOf<S> = S extends {
     ? unknown
     : FromSchema<S>
 
-const isStandard = (schema: AnySchema): schema is StandardSchema => '~standard' in schema
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+// A schema may be a function too (arktype's).
+const isStandard = (schema: unknown): schema is StandardSchema =>
+  (typeof schema === 'function' || isObject(schema)) && '~standard' in schema
 
 /** What the model has to keep to. A Standard Schema means the document before it is transformed. */
 export function jsonSchemaOf(schema: AnySchema): JsonSchema {
-  if (!isStandard(schema)) return schema
+  if (!isStandard(schema)) return plainSchema(schema)
   const { vendor, jsonSchema } = schema['~standard']
-  if (!jsonSchema) {
-    const message = `This ${vendor} schema has no JSON Schema ('~standard'.jsonSchema): pass a JSON Schema instead.`
-    throw new V1Error(400, message, { code: 'invalid_value', param: 'schema' })
-  }
-  return closed(jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema
+  if (jsonSchema) return closed(jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema
+  const how = HOW_TO[vendor] ?? 'pass a JSON Schema instead'
+  throw refusal(`This ${vendor} schema has no JSON Schema ('~standard'.jsonSchema): ${how}.`)
 }
 
-/** Libraries take more properties than they name; a model that may write more would. */
-function closed(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(closed)
-  if (typeof schema !== 'object' || schema === null) return schema
-  const entries = Object.entries(schema).map(([name, value]) => [name, VALUES.has(name) ? value : closed(value)])
-  const made = Object.fromEntries(entries) as Record<string, unknown>
-  const open = made.type === 'object' && made.properties !== undefined && made.additionalProperties === undefined
-  return open ? { ...made, additionalProperties: false } : made
+const HOW_TO: Readonly<Record<string, string>> = {
+  valibot: "pass 'toStandardJsonSchema(schema)' of @valibot/to-json-schema instead",
+  zod: 'it needs zod 4.2 or newer',
 }
+
+function plainSchema(schema: unknown): JsonSchema {
+  if (!isObject(schema)) throw refusal('The schema must be an object: a JSON Schema, or one of zod or another library.')
+  const field = Object.keys(schema).find((name) => isStandard(schema[name]))
+  if (field === undefined) return schema
+  throw refusal(`'${field}' is a schema of its own, and no keyword of a JSON Schema: pass 'z.object({ ${field}: … })'.`)
+}
+
+const refusal = (message: string) => new V1Error(400, message, { code: 'invalid_value', param: 'schema' })
+
+/**
+ * Libraries take more properties than they name; a model that may write more would. What an intersection is made of must
+ * take each other's properties: only the whole is closed.
+ */
+function closed(schema: unknown, isPart = false): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => closed(each, isPart))
+  if (!isObject(schema)) return schema
+  const made = mapped(schema, (value, name) => {
+    if (VALUES.has(name)) return value
+    if (NAMED.has(name) && isObject(value)) return mapped(value, (each) => closed(each))
+    return closed(value, name === 'allOf' || (isPart && CHOICES.has(name)))
+  })
+  if (isPart) return made
+  if (Array.isArray(made.allOf) && isOpen(made)) return { unevaluatedProperties: false, ...made }
+  return namesProperties(made) ? { ...made, additionalProperties: false } : made
+}
+
+const mapped = (from: Record<string, unknown>, map: (value: unknown, name: string) => unknown) =>
+  Object.fromEntries(Object.entries(from).map(([name, value]) => [name, map(value, name)]))
+
+const namesProperties = ({ type, properties, additionalProperties }: Record<string, unknown>) =>
+  type === 'object' && properties !== undefined && additionalProperties === undefined
+
+const isOpen = (schema: unknown): boolean =>
+  isObject(schema) &&
+  (namesProperties(schema) || ['allOf', ...CHOICES].some((name) => [schema[name]].flat().some(isOpen)))
+
+const CHOICES: ReadonlySet<string> = new Set(['anyOf', 'oneOf'])
+
+/** Keywords whose values are schemas by names, which may be those of keywords. */
+const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
 
 /** Keywords whose values are documents and no schemas. */
-const VALUES = new Set(['const', 'enum', 'default', 'examples'])
+const VALUES: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 
 /** The document as the schema gives it out. It cannot be another than the schema allows, but it may be refined. */
 export async function outputOf<S extends AnySchema>(schema: S, document: unknown): Promise<Output<S>> {
