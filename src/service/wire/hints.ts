@@ -22,6 +22,14 @@ const WHY = new Map([
   ['function_call', "It is deprecated: use 'tool_choice' instead."],
   ['audio', 'Audio is not supported: ask for text.'],
   ['moderation', 'Moderation is not supported: leave it out.'],
+  // Those of the other interfaces, which whoever sends them relies on.
+  ['text', "In a chat it is 'response_format' and 'verbosity'."],
+  ['max_output_tokens', "In a chat it is 'max_completion_tokens'."],
+  ['stop_sequences', "In a chat it is 'stop'."],
+  ['instructions', "In a chat it is a message of the role 'system'."],
+  ['system', "In a chat it is a message of the role 'system'."],
+  ['previous_response_id', "A chat has all of its 'messages': what is stored is continued by 'responses'."],
+  ['conversation', "A chat has all of its 'messages': what is stored is continued by 'responses'."],
 ])
 
 export const REFUSED = [...WHY.keys()]

@@ -365,6 +365,11 @@ describe('a message', () => {
     const { post } = service()
     const ignored = await post({ context_management: { edits: [] }, mcp_servers: [] })
     expect([ignored.status, ignored.headers.get('x-ignored-fields')]).toEqual([200, 'context_management'])
+    for (const [field, instead] of [
+      [{ response_format: { type: 'json_object' } }, 'output_config.format'],
+      [{ stop: ['a'] }, 'stop_sequences'],
+    ] as const)
+      expect(errorOf(await post(field)).message).toContain(instead)
     expect(errorOf(await post({ mcp_servers: [{ type: 'url', url: 'https://x.example' }] })).message).toContain(
       'mcp_servers',
     )

@@ -40,6 +40,9 @@ const WHY: ReadonlyMap<string, readonly [why: string, code?: string]> = new Map(
   ['mcp_servers', ['MCP servers are not called from here, because no text leaves the device: leave it out.']],
   ['thread', ['Nothing is kept here between messages: send all of them.', 'thread_unsupported_request']],
   ['compaction', ['Messages are not summed up here: leave it out.']],
+  // Those of a chat, which whoever sends them relies on.
+  ['response_format', ["Among messages it is 'output_config.format'."]],
+  ['stop', ["Among messages it is 'stop_sequences'."]],
 ])
 /** What Anthropic's has of how tokens are drawn. */
 const DRAWN = ['temperature', 'top_p', 'top_k']

@@ -77,6 +77,12 @@ export interface ResponseRequest {
 const WHY: ReadonlyMap<string, string> = new Map([
   ['prompt', "Prompt templates are not supported: send 'input' and 'instructions'."],
   ['moderation', 'Moderation is not supported: leave it out.'],
+  // Those of a chat, which whoever sends them relies on.
+  ['messages', "In a response it is 'input'."],
+  ['response_format', "In a response it is 'text.format'."],
+  ['max_tokens', "In a response it is 'max_output_tokens'."],
+  ['max_completion_tokens', "In a response it is 'max_output_tokens'."],
+  ['functions', "In a response it is 'tools'."],
 ])
 /** Where vLLM has it, it tells tokens beside choices; a response has items, and vLLM's tells none. */
 const NO_TOKENS = "A response does not return token ids: use 'chat/completions', or 'tokenize' for those of a prompt."
