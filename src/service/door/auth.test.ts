@@ -165,6 +165,10 @@ describe('the list of keys', () => {
     expect(() => authenticator(keys)).toThrow('keys: a key is empty.')
   })
 
+  it.each([undefined, null])('with a variable that is not set is refused: %s', (key) => {
+    expect(() => authenticator(['good', key as never])).toThrow('keys: a key is not set')
+  })
+
   it('may be one for everyone, who then sees all usage', async () => {
     const everyone = authenticator('none')
     for (const headers of [new Headers(), new Headers({ authorization: 'Bearer sk-any' })]) {

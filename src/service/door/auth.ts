@@ -56,6 +56,8 @@ export function authenticator(keys: Keys): Authenticate {
     throw new TypeError(`keys: give at least one key, or a function; ${none}.`)
   }
   const list = keys.map((key) => (typeof key === 'string' ? { key } : key))
+  // In JavaScript, a variable of the environment that is not set.
+  if (list.some((each) => each == null)) throw new TypeError('keys: a key is not set: it is undefined or null.')
   if (list.some(({ key }) => typeof key !== 'string' || key === '')) throw new TypeError('keys: a key is empty.')
   if (!list.every(({ key }) => isKey(key))) {
     throw new TypeError('keys: a key has characters that no header can carry: use visible ASCII only, without spaces.')

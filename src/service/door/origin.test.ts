@@ -100,6 +100,11 @@ describe('the list of origins', () => {
       expect(listed(origin)).toThrow(`cors: '${origin}' is not an origin`)
     },
   )
+
+  it('is a list, as that of hosts is, which whoever gives one text is told', () => {
+    expect(() => serviceOf('Hi', { cors: '*' as never })).toThrow('cors: give a list of origins')
+    expect(() => serviceOf('Hi', { hosts: 'api.example' as never })).toThrow('hosts: give a list of host names')
+  })
 })
 
 describe('DNS rebinding', () => {

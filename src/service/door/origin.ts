@@ -89,6 +89,7 @@ export function isOrigin(text: string): boolean {
 
 /** The list of `cors`, which throws rather than hold what can never match. */
 export function originList(origins: readonly string[]): readonly string[] {
+  if (!Array.isArray(origins)) throw new TypeError("cors: give a list of origins, like ['https://app.example'].")
   const wrong = origins.find((origin) => !isOrigin(origin))
   if (wrong === undefined) return origins
   throw new TypeError(`cors: '${wrong}' is not an origin: write it like 'https://app.example', or '*' for all.`)
@@ -171,6 +172,7 @@ function isLoopback(hostname: string): boolean {
 /** The list of `hosts` as `URL` writes them, which throws rather than hold what can never match. */
 export function hostList(hosts: readonly string[] | 'any' | undefined): readonly string[] | 'any' | undefined {
   if (hosts === undefined || hosts === 'any') return hosts
+  if (!Array.isArray(hosts)) throw new TypeError("hosts: give a list of host names, like ['api.example'], or 'any'.")
   return hosts.map((host) => {
     const url = /[/?#@\\\s]/.test(host) ? undefined : urlOf(`http://${host}`)
     // What ends in a bracket is an address, whose digits are no port.
