@@ -3,7 +3,7 @@ import type { V1 } from '../src/index.js'
 import { answer, type Next, type NodeIncoming } from './node.js'
 
 /**
- * Middleware for Express 5, and a request listener for `node:http`:
+ * Middleware for Express 4 and 5, and a request listener for `node:http`:
  *
  * ```ts
  * app.use(express(v1))

@@ -3,7 +3,7 @@ import type { V1 } from '../src/index.js'
 import { answer } from './node.js'
 
 /**
- * A plugin for Fastify 5: `app.register(fastify(v1))`. It answers before Fastify reads a body; paths that `v1` does not have
+ * A plugin for Fastify 4 and 5: `app.register(fastify(v1))`. It answers before Fastify reads a body; paths that `v1` does not have
  * go to the application. Fastify passes on the whole path, so under `/openai` the `basePath` is `/openai/v1`. Fastify itself
  * refuses a path that is not a valid URL (`/v1/models/%`), unless its `frameworkErrors` passes it on.
  *

@@ -20,7 +20,8 @@ export async function buildWorker(
   source: WorkerSource,
   nano: NanoFiles,
 ): Promise<BuiltWorker> {
-  const { build } = await import('vite')
+  const { build, version } = await import('vite')
+  const input = typeof source === 'string' ? resolve(config.root, source) : ENTRY
   const made: Plugin = {
     name: 'local-v1:worker',
     enforce: 'pre',
@@ -43,10 +44,10 @@ export async function buildWorker(
       minify: config.command === 'build' ? config.build.minify : false,
       chunkSizeWarningLimit: 4000,
       reportCompressedSize: false,
-      rolldownOptions: {
-        input: typeof source === 'string' ? resolve(config.root, source) : ENTRY,
-        output: { entryFileNames: script, codeSplitting: false },
-      },
+      // Vite 7 bundles with Rollup, and passes over options that it does not know.
+      ...(version.startsWith('7.')
+        ? { rollupOptions: { input, output: { entryFileNames: script, inlineDynamicImports: true } } }
+        : { rolldownOptions: { input, output: { entryFileNames: script, codeSplitting: false } } }),
     },
   })
   const parts = (Array.isArray(output) ? output : [output]).flatMap((each) => ('output' in each ? each.output : []))
