@@ -1,7 +1,7 @@
 /**
  * Compiles the CPU device's kernels from AssemblyScript and writes them as a module, `kernels.generated.ts`: text, so
  * that every bundler and runtime carries them along, and never older than its sources, because it is not in git.
- * `npm run build:kernels`; `prepare` and `pretest` run it too. It takes two seconds, and none when nothing changed.
+ * `npm run build:kernels`; `npm install` and `npm test` run it too. It takes two seconds, and none when nothing changed.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -18,6 +18,7 @@ const root = new URL('..', import.meta.url)
 const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
   exports: Record<string, { types: string; default: string } | string>
   peerDependencies: Record<string, string>
+  scripts: Record<string, string>
 }
 const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
   typeof target === 'string' ? [] : [{ name, ...target }],
@@ -112,7 +113,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   let packed: { filename: string; size: number; files: { path: string }[] }
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'local-v1-pack-'))
-    // Without scripts: `prepare` would build anew, under the feet of tests that use the build.
+    // Without scripts: `prepack` would build anew, under the feet of tests that use the build.
     const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]
     ;[packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [typeof packed]
   })
@@ -127,6 +128,11 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
 
   it('has the core under two names: it runs on processors too', () => {
     expect(manifest.exports['./core']).toEqual(manifest.exports['./webgpu'])
+  })
+
+  it('asks nobody who installs its file to allow a script: what builds a clone is run in a clone alone', () => {
+    const asked = ['preinstall', 'install', 'postinstall', 'prepare'].filter((name) => name in manifest.scripts)
+    expect([asked, manifest.scripts.postprepare]).toEqual([[], 'npm run build'])
   })
 
   it('exports these names and no others', async () => {
