@@ -104,7 +104,7 @@ export interface DecideOptions {
 export async function decide<const Q extends Questions>(
   questions: Q,
   state: string | object,
-  { from, model, order, effort, calibrated, signal }: DecideOptions = {} as DecideOptions,
+  { from, model, order, effort, calibrated, signal }: DecideOptions,
 ): Promise<Answers<Q>> {
   const endpoint = endpointOf(from)
   const id = model ?? (await firstModel(endpoint, signal, ({ capabilities }) => capabilities?.decisions === true))
