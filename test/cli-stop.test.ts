@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type Server } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -209,6 +209,26 @@ describe.skipIf(process.platform === 'win32')('local-v1 serve --responses', () =
       for (const end of ['SIGTERM', 'SIGKILL'] as const) await (await served(...args)).process.stop(end)
     },
   )
+
+  it('stores nothing in a folder that was made anew and that another has by now, and says so', async () => {
+    const place = join(folder, 'anew')
+    const first = await served('--responses', place)
+    await rm(place, { recursive: true })
+    const second = await served('--responses', place)
+    const respond = async ({ port }: Served) => {
+      const { data } = await (await fetch(`http://127.0.0.1:${port}/v1/models`)).json()
+      return fetch(`http://127.0.0.1:${port}/v1/responses`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: data[0].id, input: 'Hi', max_output_tokens: 16 }),
+      })
+    }
+    const [one, other] = [await respond(first), await respond(second)]
+    expect([one.status, other.status]).toEqual([200, 200])
+    const { id } = (await other.json()) as { id: string }
+    expect((await readdir(place)).sort()).toEqual([expect.stringMatching(/^\.server-1-/), `${id}.json`])
+    expect(first.process.output()).toMatch(/could not be stored.*is used by another local-v1 that runs/s)
+  })
 })
 
 describe('local-v1 serve --timeout', () => {

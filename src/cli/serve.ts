@@ -5,7 +5,7 @@ import { type AddressInfo, isIP } from 'node:net'
 import process from 'node:process'
 import { express } from '../../adapters/express.js'
 import type { ModelInfo } from '../contract/index.js'
-import { createV1, folderResponses, memoryResponses, messages, ollama, type V1Options } from '../service/index.js'
+import { claimedResponses, createV1, memoryResponses, messages, ollama, type V1Options } from '../service/index.js'
 import { fileUsage, type UsageLedger } from '../usage/index.js'
 import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
@@ -147,8 +147,7 @@ async function keptIn(place: ServerOptions['responses']): Promise<Pick<V1Options
   } catch (error) {
     throw new Fault(`The folder ${place} of --responses cannot be written: ${(error as Error).message}`, 1)
   }
-  await claimFolder(place)
-  return { responses: folderResponses(place) }
+  return { responses: claimedResponses(place, await claimFolder(place)) }
 }
 
 function milliseconds(seconds: number): number {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,5 +35,61 @@ describe.skipIf(process.platform === 'win32')('of those that start in one moment
     }
     await expect(claimFolder(place)).rejects.toThrow('is used by another')
     expect(await readdir(place)).toEqual([expect.stringMatching(/^\.server-1-/)])
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('a folder that was made anew while a server had it', () => {
+  async function madeAnew(name: string) {
+    const place = join(folder, name)
+    await mkdir(place)
+    const claim = await claimFolder(place)
+    await claim()
+    await rm(place, { recursive: true })
+    await expect(claim()).rejects.toThrow('ENOENT')
+    await mkdir(place)
+    return { place, claim }
+  }
+
+  it('is its own again once it writes, however much it writes at once', async () => {
+    const { place, claim } = await madeAnew('anew')
+    await Promise.all([claim(), claim(), claim()])
+    await expect(claimFolder(place)).rejects.toThrow('is used by another')
+    expect(await readdir(place)).toEqual([expect.stringMatching(/^\.server-1-/)])
+    await claim()
+  })
+
+  it('is no longer its own where another has come sooner', async () => {
+    const { place, claim } = await madeAnew('taken')
+    const other = await claimFolder(place)
+    for (let i = 0; i < 2; i++) await expect(claim()).rejects.toThrow('is used by another')
+    await other()
+  })
+
+  it('and moved away before may be had by others', async () => {
+    const place = join(folder, 'moved')
+    await mkdir(place)
+    const claim = await claimFolder(place)
+    await rename(place, `${place}-away`)
+    await mkdir(place)
+    await claim()
+    await expect(claimFolder(`${place}-away`)).resolves.toBeDefined()
+  })
+})
+
+/** Only root may become somebody who may not do everything. */
+describe.skipIf(process.geteuid?.() !== 0)('a server of another user', () => {
+  it('that may not be asked whether it lives is not taken for gone', async () => {
+    const place = join(folder, 'theirs')
+    await mkdir(place)
+    await claimFolder(place)
+    const [name] = await readdir(place)
+    await Promise.all([chmod(folder, 0o755), chmod(place, 0o777), chmod(join(place, name!), 0o755)])
+    process.seteuid!(65534)
+    try {
+      await expect(claimFolder(place)).rejects.toThrow('is used by another')
+    } finally {
+      process.seteuid!(0)
+    }
+    expect(await readdir(place)).toEqual([name])
   })
 })

@@ -10,3 +10,19 @@ export function hasEnded(program: Program, pid: number): boolean {
     return (error as { code?: string }).code === 'ESRCH'
   }
 }
+
+interface Files {
+  readlinkSync(path: string): string
+  readFileSync(path: string, encoding: 'utf8'): string
+}
+
+/** What process ids belong to: a machine since it was started, or a container on it. */
+export function processHost(os: { hostname(): string }, fs: Files): string {
+  try {
+    // Linux tells apart containers whose machines have one name, and one start of a machine from another.
+    const [container, start] = [fs.readlinkSync('/proc/self/ns/pid'), '/proc/sys/kernel/random/boot_id']
+    return `${os.hostname()} ${container} ${fs.readFileSync(start, 'utf8').trim()}`
+  } catch {
+    return os.hostname()
+  }
+}

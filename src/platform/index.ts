@@ -44,7 +44,7 @@ export {
   UNSAFE,
   VERBOSE,
 } from './dawn.js'
-export { hasEnded } from './ended.js'
+export { hasEnded, processHost } from './ended.js'
 export { eventData } from './event-stream.js'
 export { exp, log, softmax } from './exact.js'
 export { floatToHalf, halfToFloat } from './half.js'

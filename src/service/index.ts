@@ -6,7 +6,7 @@ export { type FaultEvent, type Log, type LogEvent, logFaults, type RequestEvent 
 export { type ConnectionInfo, checkOrigin, hostList, isOrigin, urlOf } from './door/origin.js'
 export { messages } from './endpoints/messages/index.js'
 export { ollama } from './endpoints/ollama/index.js'
-export { folderResponses } from './endpoints/responses/store/folder.js'
+export { claimedResponses, folderResponses } from './endpoints/responses/store/folder.js'
 export { indexedDbResponses } from './endpoints/responses/store/indexed-db.js'
 export { memoryResponses } from './endpoints/responses/store/shelved.js'
 export type {

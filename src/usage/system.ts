@@ -1,4 +1,4 @@
-import { hasEnded } from '../platform/index.js'
+import { hasEnded, processHost } from '../platform/index.js'
 
 /** The few functions of `node:fs` used here; Deno has them too. */
 export interface FileSystem {
@@ -43,7 +43,7 @@ export async function nodeSystem(): Promise<System> {
     fs,
     pid: process.pid,
     began: Date.now() - process.uptime() * 1000,
-    host: [os.hostname(), ...system(fs)].join(' '),
+    host: processHost(os, fs),
     ended: (pid) => hasEnded(process, pid),
   }
 }
@@ -52,13 +52,4 @@ export async function nodeSystem(): Promise<System> {
 async function load<T>(name: string): Promise<T> {
   const module = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as T & { default?: T }
   return module.default ?? module
-}
-
-/** Linux tells apart containers whose machines have one name, and one start of a machine from another. */
-function system(fs: FileSystem): string[] {
-  try {
-    return [fs.readlinkSync('/proc/self/ns/pid'), fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()]
-  } catch {
-    return []
-  }
 }

@@ -81,6 +81,50 @@ describe('of several who write one file', () => {
   })
 })
 
+describe('of a process in another container that has the folder too, whose number says nothing here', () => {
+  it.each([
+    ['what it may still be writing is its own, and both are whole', 0, 0],
+    ['what it has left alone for long is gone on with', 3600, 3],
+  ])('%s', async (_, seconds, written) => {
+    const url = `${HOST}/model.bin`
+    const first = await store.write(url)
+    await first.append(utf8.encode('who'))
+    const [name] = (await fs.readdir(join(folder, 'models.test'))) as [string]
+    const { pid } = spawnSync(process.execPath, ['-e', ''])
+    const [, , random] = name.slice('model.bin.'.length).split('-')
+    const theirs = join(folder, 'models.test', `model.bin.${pid}-e15e-${random}`)
+    await fs.rename(join(folder, 'models.test', name), theirs)
+    const time = Date.now() / 1000 - seconds
+    await fs.utimes(theirs, time, time)
+    const second = await store.write(url)
+    expect(second.written).toBe(written)
+    await second.append(utf8.encode('whole'.slice(written)))
+    await second.commit()
+    expect(await textOf(url)).toBe('whole')
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual(
+      ['model.bin', `model.bin.${pid}-e15e-${random}`].slice(0, written === 0 ? 2 : 1),
+    )
+    await first.close()
+  })
+
+  it('a file is not left alone while its server says nothing', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const writer = await store.write(`${HOST}/model.bin`)
+      await writer.append(utf8.encode('who'))
+      const [name] = (await fs.readdir(join(folder, 'models.test'))) as [string]
+      const path = join(folder, 'models.test', name)
+      await fs.utimes(path, 1000, 1000)
+      vi.advanceTimersByTime(60_000)
+      await expect.poll(async () => (await fs.stat(path)).mtimeMs).toBeGreaterThan(Date.now() - 60_000)
+      await writer.close()
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
 describe('of a process that was killed and had the number of this one, as in a container that begins again', () => {
   it.each([
     ['what is old is gone on with', 3600, 3],

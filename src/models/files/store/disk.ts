@@ -1,13 +1,12 @@
-import { builtin, hasEnded } from '../../../platform/index.js'
+import { builtin } from '../../../platform/index.js'
 import { sliceOfFile } from '../slice-of-file.js'
 import { type FileStore, type FileWriter, isNote, type KeptRepository, type StoredFile, USED } from './store.js'
+import { lengthAt, PART, parentOf, partOf, SILENT_MS, takeOver } from './unfinished.js'
 
 type Fs = typeof import('node:fs/promises')
 type FileHandle = import('node:fs/promises').FileHandle
 
 const CHUNK = 1 << 20
-
-const program = () => builtin<typeof import('node:process')>('node:process')!
 
 /**
  * Files below `folder`, by host and path. A file that is not whole yet ends in `.part`, and a later load goes on with it.
@@ -39,7 +38,7 @@ export function diskStore(folder: string): FileStore | undefined {
 type Found = readonly [path: string, bytes: number]
 
 async function found(fs: Fs, path: string): Promise<Found | undefined> {
-  const bytes = await sizeOf(fs, path)
+  const bytes = await lengthAt(fs, path)
   return bytes === undefined ? undefined : [path, bytes]
 }
 
@@ -165,7 +164,6 @@ async function roomFor(fs: Fs, folder: string): Promise<number | undefined> {
   return freeAt(folder.startsWith('/') ? '/' : '.')
 }
 
-const PART = '.part'
 /** What one name of a path may have at most; systems take 255 bytes. */
 const MOST_OF_NAME = 200
 
@@ -232,7 +230,7 @@ function diskFile(fs: Fs, path: string, bytes: number): StoredFile {
 
 /** Nothing is made before there is something to keep, and what holds nothing in the end is taken away. */
 async function openWriter(fs: Fs, path: string, folder: string, beginFolder: () => Promise<void>): Promise<FileWriter> {
-  const part = `${path}.${program().pid}-${Math.random().toString(36).slice(2, 10)}${PART}`
+  const part = partOf(path)
   const left = await takeOver(fs, path, part)
   let written = left ?? 0
   let file: FileHandle | undefined = left === undefined ? undefined : await fs.open(part, 'a+')
@@ -243,7 +241,10 @@ async function openWriter(fs: Fs, path: string, folder: string, beginFolder: () 
     mine = true
     return fs.open(part, 'a+')
   }
+  // Whose server says nothing for long is at work as well.
+  const alive = setInterval(() => void file?.utimes(new Date(), new Date()).catch(() => {}), SILENT_MS / 4)
   const close = async () => {
+    clearInterval(alive)
     await file?.close()
     file = undefined
   }
@@ -280,32 +281,6 @@ async function openWriter(fs: Fs, path: string, folder: string, beginFolder: () 
   }
 }
 
-/** What follows the name of a file that is not whole: of whom, while somebody writes it. */
-const UNFINISHED = /^(?:\.(\d+)-[a-z0-9]+)?\.part$/
-
-/** Makes one's own what was left of a file by others, who have ended; how long it is. */
-async function takeOver(fs: Fs, path: string, part: string): Promise<number | undefined> {
-  const folder = parentOf(path)
-  for (const name of await fs.readdir(folder).catch(() => [])) {
-    const other = `${folder}/${name}`
-    const found = other.startsWith(path) && UNFINISHED.exec(other.slice(path.length))
-    // Renamed by two at once, it is one's.
-    if (found && !(await isBeingWritten(fs, other, found[1]))) await fs.rename(other, part).catch(() => {})
-  }
-  return sizeOf(fs, part)
-}
-
-/** A process in a container that begins again has the number that it had before: the time of the file tells then. */
-async function isBeingWritten(fs: Fs, path: string, pid: string | undefined): Promise<boolean> {
-  if (pid === undefined) return false
-  if (Number(pid) !== program().pid) return !hasEnded(program(), Number(pid))
-  const stat = await fs.stat(path).catch(() => undefined)
-  return stat !== undefined && Date.now() - stat.mtimeMs < SILENT_MS
-}
-
-/** No download is silent for so long. */
-const SILENT_MS = 120_000
-
 /** Deletes an empty file, and the folders above it that are empty now. */
 async function discard(fs: Fs, part: string, folder: string): Promise<void> {
   await fs.rm(part, { force: true })
@@ -316,8 +291,6 @@ async function discard(fs: Fs, part: string, folder: string): Promise<void> {
   }
 }
 
-const parentOf = (path: string) => path.slice(0, path.lastIndexOf('/'))
-
 async function* contentsOf(file: FileHandle | undefined, bytes: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes; at += CHUNK) {
     const chunk = new Uint8Array(Math.min(CHUNK, bytes - at))
@@ -326,19 +299,11 @@ async function* contentsOf(file: FileHandle | undefined, bytes: number): AsyncGe
   }
 }
 
-async function sizeOf(fs: Fs, path: string): Promise<number | undefined> {
-  return fs.stat(path).then(
-    // A folder of this name holds other addresses.
-    (stat) => (stat.isFile() ? stat.size : undefined),
-    () => undefined,
-  )
-}
-
 /** `local-v1` in the user's cache directory, as each system names it; undefined in a browser. */
 export function defaultFolder(): string | undefined {
   const os = builtin<typeof import('node:os')>('node:os')
   if (!os) return undefined
-  const process = program()
+  const process = builtin<typeof import('node:process')>('node:process')!
   const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env
   if (XDG_CACHE_HOME) return `${XDG_CACHE_HOME}/local-v1`
   if (process.platform === 'win32' && LOCALAPPDATA) return `${LOCALAPPDATA}/local-v1`

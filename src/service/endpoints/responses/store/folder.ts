@@ -29,13 +29,20 @@ export function folderResponses(path: string, bounds?: ResponseBounds): Response
   return shelvedResponses(new FolderShelf(path), bounds)
 }
 
+/** The same of one who says, before each writing, whether the folder is still its own: `claim` rejects where it is not. */
+export function claimedResponses(path: string, claim: () => Promise<void>): ResponseStore {
+  return shelvedResponses(new FolderShelf(path, claim))
+}
+
 class FolderShelf implements Shelf {
   readonly #path: string
+  readonly #claim: (() => Promise<void>) | undefined
   #files: Promise<Files> | undefined
   readonly #now = inOrder()
 
-  constructor(path: string) {
+  constructor(path: string, claim?: () => Promise<void>) {
     this.#path = path
+    this.#claim = claim
   }
 
   async *open(): AsyncIterable<string> {
@@ -67,6 +74,7 @@ class FolderShelf implements Shelf {
 
   async write(id: string, text: string): Promise<void> {
     const files = await this.#load()
+    await this.#claim?.()
     const unfinished = `${this.#file(id)}.new`
     try {
       // Renamed into place: a reader finds the old text or the new one, never half of it.

@@ -40,6 +40,9 @@ const LARGE = 2 ** 18
 /** As they are made: no other is looked for on a shelf, where it might be another's path. */
 const ID = /^(resp|conv)_[0-9a-f]+$/
 
+/** For so long a clock that nobody sets has to say the same: one that was far ahead is mostly set right within it. */
+const SURE_MS = 3_600_000
+
 /** How often what has become too old is looked for; it is not given out in between. */
 const SWEEP_MS = 60_000
 
@@ -58,6 +61,8 @@ class ShelvedResponses implements ResponseStore {
   readonly #items = new Map<string, Map<string, string[]>>()
   #bytes = 0
   #swept = 0
+  /** When each was first found to be too old. */
+  #aged = new Map<string, number>()
   #opening: Promise<void> | undefined
 
   constructor(shelf: Shelf, bounds: ResponseBounds) {
@@ -180,6 +185,9 @@ class ShelvedResponses implements ResponseStore {
       const kept = parsed(text)
       if (kept && !this.#entries.has(about(kept).id)) this.#enter(kept, bytesOf(text))
     }
+    // Where all of it is, the clock may be ahead.
+    const old = this.#tooOld()
+    if (old.length < this.#entries.size) for (const id of old) await this.#forget(id)
     for (const caller of [...this.#shares.keys()]) await this.#makeRoom(caller)
   }
 
@@ -219,6 +227,13 @@ class ShelvedResponses implements ResponseStore {
     // The clock may be set back: nothing would be looked for until it is as late again.
     if (Math.abs(now - this.#swept) < SWEEP_MS) return []
     this.#swept = now
+    const found = performance.now()
+    this.#aged = new Map(this.#tooOld().map((id) => [id, this.#aged.get(id) ?? found]))
+    const sure = Math.min(SURE_MS, this.#bounds.maxAge * 1000)
+    return [...this.#aged].filter(([, first]) => found - first >= sure).map(([id]) => id)
+  }
+
+  #tooOld(): string[] {
     return [...this.#entries].filter(([, entry]) => this.#isOld(entry)).map(([id]) => id)
   }
 

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ownFolder } from '../../../../../test/support/own-folder.js'
 import { breathe } from '../../../../platform/turns.js'
 import type { MessageItem, ResponseResource } from '../wire/resource.js'
-import { folderResponses } from './folder.js'
+import { claimedResponses, folderResponses } from './folder.js'
 import { indexedDbResponses } from './indexed-db.js'
 import { memoryResponses, shelvedResponses } from './shelved.js'
 import type { KeptConversation, KeptResponse, Owner, ResponseBounds, ResponseStore, Shelf } from './store.js'
@@ -334,6 +334,20 @@ test('a folder keeps no remains of what could not be written, now or by an earli
   expect(await readdir(path)).toEqual(['resp_3.json', 'resp_4.json'])
 })
 
+test('a folder takes nothing for as long as its claim is refused', async () => {
+  const path = join(folder, 'claimed')
+  let refused = false
+  const store = claimedResponses(path, async () => {
+    if (refused) throw new Error('used by another')
+  })
+  await store.put(kept(1))
+  refused = true
+  await expect(store.put(kept(2))).rejects.toThrow('used by another')
+  expect(await readdir(path)).toEqual(['resp_1.json'])
+  // It has it all the same, as from a folder that is full.
+  expect(await store.get(ANN, 'resp_2')).toEqual(kept(2))
+})
+
 describe('a shelf that takes nothing more', () => {
   const full = (): Shelf => ({
     async *open() {},
@@ -561,32 +575,76 @@ describe('a shelf', () => {
     expect(seen).toEqual(['looked through', 'closed'])
   })
 
-  test('is rid of what is too old within a minute', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] })
+  const year = 365 * 86_400_000
+  /** The clock, which may be set, and the one that nobody sets. */
+  function clocks() {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'], now: now * 1000 })
     onTestFinished(() => void vi.useRealTimers())
+    return { pass: (ms: number) => vi.advanceTimersByTime(ms), set: (ms: number) => vi.setSystemTime(Date.now() + ms) }
+  }
+
+  test.each([
+    ['an hour', 7200, 3_600_000],
+    ['as long as it may be kept, if that is less', 100, 100_000],
+  ])('is rid of what has been too old for %s, and looks for it once a minute', async (_, maxAge, sure) => {
+    const { pass } = clocks()
     const { on, removed } = shelf()
-    const store = shelvedResponses(on, { maxAge: 100 })
-    await store.put(kept(1, 'ann', 60))
-    await store.put(kept(2))
-    vi.setSystemTime(Date.now() + 59_999)
-    await store.put(kept(3))
+    const store = shelvedResponses(on, { maxAge })
+    await store.put(kept(1, 'ann', maxAge - 59))
+    pass(59_999)
+    await store.put(kept(2, 'ann', -sure))
+    pass(1)
+    await store.put(kept(3, 'ann', -sure))
+    pass(sure - 1)
+    await store.put(kept(4, 'ann', -sure))
     expect(removed).toEqual([])
-    vi.setSystemTime(Date.now() + 1)
-    await store.put(kept(4))
+    pass(60_000)
+    await store.put(kept(5, 'ann', -sure))
     expect(removed).toEqual(['resp_1'])
   })
 
+  test('keeps what a clock that was far ahead for less made too old, and does not give it out in between', async () => {
+    const { pass, set } = clocks()
+    const { on, removed } = shelf()
+    const store = shelvedResponses(on)
+    await store.put(kept(1))
+    for (let n = 2; n < 5; n++) {
+      set(year)
+      await store.put(kept(n))
+      pass(3_599_000)
+      await store.put(kept(n))
+      expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+      set(-year)
+      await store.put(kept(n))
+      expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
+    }
+    expect(removed).toEqual([])
+  })
+
+  test('is rid of what is too old when it is opened, unless all of it is: the clock may be ahead', async () => {
+    const { set } = clocks()
+    const all = [kept(1, 'ann', 7200), kept(2)].map((each) => JSON.stringify(each))
+    const opened = async () => {
+      const { on, removed } = shelf(all)
+      expect(await shelvedResponses(on, { maxAge: 3600 }).get(ANN, 'resp_1')).toBeUndefined()
+      return removed
+    }
+    expect(await opened()).toEqual(['resp_1'])
+    set(year)
+    expect(await opened()).toEqual([])
+  })
+
   test('is rid of what is too old after the clock was set back, too', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const { pass, set } = clocks()
     const { on, removed } = shelf()
     const store = shelvedResponses(on, { maxAge: 100 })
-    const year = 365 * 86_400_000
-    vi.setSystemTime(Date.now() + year)
+    set(year)
     await store.put(kept(1))
-    vi.setSystemTime(Date.now() - year)
+    set(-year)
     await store.put(kept(2, 'ann', 101))
     await store.put(kept(3))
+    pass(100_000)
+    await store.put(kept(4))
     expect(removed).toContain('resp_2')
   })
 

@@ -72,7 +72,8 @@ export interface ResponseBounds {
    */
   readonly maxBytesInAll?: number
   /**
-   * How long a response is stored, and a conversation after its last change, in seconds.
+   * How long a response is given out, and a conversation after its last change, in seconds. It is deleted once it has been
+   * too old for an hour, or for as long as it is given out if that is less: the clock may be ahead for a while.
    * @default 2592000, which is 30 days
    */
   readonly maxAge?: number
