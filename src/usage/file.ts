@@ -1,4 +1,5 @@
 import { atOnce, inTurns, mapped, type Slices } from '../platform/index.js'
+import { usageEntriesOf } from './entries.js'
 import type { UsageEvent, UsageLedger, UsageRow } from './ledger.js'
 import { LineFile } from './line-file.js'
 import { Presence } from './presence.js'
@@ -7,8 +8,8 @@ import { rowOf, UsageTable } from './table.js'
 
 export interface FileUsageOptions {
   /**
-   * How many lines the file may have. When it is longer, and no other process uses it, the lines are replaced by sums by
-   * minute, caller, project and model. Reports stay the same.
+   * How many lines the file may have. When it is longer, the lines are replaced by sums by minute, caller, project and
+   * model. Reports stay the same.
    * @default 100000
    */
   maxLines?: number
@@ -46,10 +47,13 @@ export function fileUsageOn(
     async close() {
       const ledger = await opening
       opening = undefined
-      ledger?.close()
+      await ledger?.close()
     },
   }
 }
+
+/** The longest that another is waited for that is about to replace the file. */
+const BUSY_MS = 30_000
 
 class FileLedger {
   readonly #system: System
@@ -68,6 +72,13 @@ class FileLedger {
   #shortening: Slices<void> | undefined
   /** What the file could not take. */
   #unsaved = new UsageTable()
+  /** Who is about to replace the file: what stands behind its mark counts for nobody, and its writer adds it anew. */
+  #sealedBy: string | undefined
+  /** The line that is added, unless it stands behind such a mark. */
+  #adding: string | undefined
+  /** Another file is read that is in its place now. */
+  #moving: Promise<void> | undefined
+  readonly #recording = new Set<Promise<void>>()
 
   private constructor(system: System, path: string, presence: Presence, maxLines: number) {
     this.#system = system
@@ -81,17 +92,14 @@ class FileLedger {
   static async open(system: System, path: string, maxLines: number): Promise<FileLedger> {
     // Others may come to it by another name; and the file is to be replaced, not a link to it.
     const real = realPath(system, path)
-    const presence = await Presence.at(system, real)
-    try {
-      const ledger = new FileLedger(system, real, presence, maxLines)
-      // It may have a hundred thousand lines, and nobody but who waits for it shall be kept waiting.
-      await inTurns(ledger.#begin(), undefined)
-      presence.settle()
-      return ledger
-    } catch (error) {
-      presence.leave()
-      throw error
-    }
+    const presence = new Presence(system, real)
+    // Whether anything can be written there is told now.
+    presence.claim()
+    presence.settle()
+    const ledger = new FileLedger(system, real, presence, maxLines)
+    // It may have a hundred thousand lines, and nobody but who waits for it shall be kept waiting.
+    await inTurns(ledger.#begin(), undefined)
+    return ledger
   }
 
   *#begin(): Slices<void> {
@@ -99,12 +107,19 @@ class FileLedger {
     if (this.#isLong) yield* this.#shorten()
   }
 
-  record(event: UsageEvent): void {
-    this.#presence.renew()
+  record(event: UsageEvent): Promise<void> {
+    const recorded = this.#record(event)
+    this.#recording.add(recorded)
+    return recorded.finally(() => this.#recording.delete(recorded))
+  }
+
+  async #record(event: UsageEvent): Promise<void> {
     try {
-      this.#keepUp()
-      this.#save()
-      this.#lines.append(JSON.stringify(event))
+      const until = performance.now() + BUSY_MS
+      while (!(await this.#isStored(JSON.stringify(event)))) {
+        if (performance.now() > until) throw new Error('another process has been replacing it for long')
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
     } catch (error) {
       if (this.#unsaved.size === 0) {
         console.warn(
@@ -114,16 +129,14 @@ class FileLedger {
       this.#unsaved.add(rowOf(event))
       return
     }
-    this.#follow()
     if (!this.#isLong || this.#shortening) return
     this.#shortening = this.#shorten()
     void inTurns(this.#shortening, undefined)
   }
 
-  rows(from: number, to: number): UsageRow[] {
-    this.#presence.renew()
+  async rows(from: number, to: number): Promise<UsageRow[]> {
     try {
-      this.#keepUp()
+      await this.#keepUp()
     } catch {
       // Its folder is gone: what was counted is still known here.
     }
@@ -135,10 +148,12 @@ class FileLedger {
     return all.rows()
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await Promise.all(this.#recording)
     this.#shortening?.return()
     try {
-      this.#save()
+      if (this.#unsaved.size > 0) await this.#keepUp()
+      if (!this.#save()) throw new Error('another process is replacing it')
     } catch (error) {
       const lost = this.#unsaved.rows().reduce((sum, { requests }) => sum + requests, 0)
       console.warn(
@@ -146,35 +161,71 @@ class FileLedger {
       )
     } finally {
       this.#lines.close()
-      this.#presence.leave()
     }
+  }
+
+  /** Whether the file has it, and what it could not take before. Throws where it takes nothing. */
+  async #isStored(line: string): Promise<boolean> {
+    await this.#keepUp()
+    return this.#save() && this.#add(line)
   }
 
   /** Writes what the file could not take before, or as much of it as it takes now. */
-  #save(): void {
-    if (this.#unsaved.size === 0) return
-    this.#keepUp()
+  #save(): boolean {
+    if (this.#unsaved.size === 0) return true
     for (let row = this.#unsaved.take(); row; row = this.#unsaved.take()) {
+      let stored = false
       try {
-        this.#lines.append(JSON.stringify(row))
-      } catch (error) {
-        this.#unsaved.add(row)
-        throw error
+        stored = this.#add(JSON.stringify(row))
+      } finally {
+        if (!stored) this.#unsaved.add(row)
       }
+      if (!stored) return false
     }
     console.warn(`local-v1: ${this.#path} can be written again and has all usage.`)
+    return true
+  }
+
+  /** Whether the line stands before any mark of one who replaces the file. */
+  #add(line: string): boolean {
+    if (!this.#isFree()) return false
+    this.#adding = line
+    this.#lines.append(line)
+    this.#follow()
+    return this.#adding !== undefined
+  }
+
+  #isFree(): boolean {
+    const by = this.#sealedBy
+    if (by === undefined) return true
+    // In this order: whoever is no longer busy has replaced it before.
+    if (this.#presence.isBusy(by) || this.#lines.replaced) return false
+    this.#open(by)
+    return this.#sealedBy === undefined
+  }
+
+  /** The file stays, as who was about to replace it has failed, or was killed. */
+  #open(by: string): void {
+    this.#lines.append(JSON.stringify({ opened: by }))
+    this.#follow()
   }
 
   /** Goes on in the file that somebody has put in the place of this one. */
-  #keepUp(): void {
-    if (!this.#lines.replaced) return
-    const lines = new LineFile(this.#system.fs, this.#path)
-    this.#lines.close()
-    this.#lines = lines
-    this.#table = new UsageTable()
-    this.#since = undefined
-    this.#count = 0
-    this.#most = this.#maxLines
+  async #keepUp(): Promise<void> {
+    if (!this.#moving && this.#lines.replaced) {
+      const lines = new LineFile(this.#system.fs, this.#path)
+      this.#lines.close()
+      this.#lines = lines
+      this.#table = new UsageTable()
+      this.#since = undefined
+      this.#sealedBy = undefined
+      this.#count = 0
+      this.#most = this.#maxLines
+      this.#moving = inTurns(this.#followInSlices(), undefined).finally(() => {
+        this.#moving = undefined
+      })
+    }
+    await this.#moving
   }
 
   /** Takes in what was added, by this process and by others. */
@@ -184,10 +235,24 @@ class FileLedger {
 
   *#followInSlices(): Slices<void> {
     yield* this.#lines.read((line, ended) => {
-      const taken = takeLine(line, ended, this.#since ?? this.#table)
+      const taken = this.#take(line, ended)
       if (taken) this.#count++
       return taken
     })
+  }
+
+  /** Whether all of it was taken: of a line without its end, all or nothing. */
+  #take(line: string, ended: boolean): boolean {
+    const entries = usageEntriesOf(line)
+    const { row, sealed, opened } = entries.at(-1)!
+    if (!ended && (row ?? sealed ?? opened) === undefined) return false
+    for (const { text, row, sealed, opened } of entries) {
+      if (sealed !== undefined) this.#sealedBy ??= sealed
+      else if (opened !== undefined && opened === this.#sealedBy) this.#sealedBy = undefined
+      else if (row && this.#sealedBy === undefined) (this.#since ?? this.#table).add(row)
+      else if (text === this.#adding) this.#adding = undefined
+    }
+    return true
   }
 
   /** By half at least, so that it is worth its while. */
@@ -203,11 +268,21 @@ class FileLedger {
     this.#since = since
     // What cannot be done now is tried again once it is half again as long.
     this.#most = before * 1.5
+    const { id } = this.#presence
+    const mark = JSON.stringify({ sealed: id })
+    const seal = () => {
+      if (this.#lines !== lines || lines.replaced || !this.#presence.alone) return false
+      lines.append(mark)
+      this.#follow()
+      return this.#sealedBy === id
+    }
     try {
-      if (!this.#presence.claim()) return
+      if (!this.#isFree() || !this.#presence.claim()) return
       const rows = mapped(this.#table.rows(), (row) => JSON.stringify(row))
-      if (!(yield* lines.replace(rows, () => this.#lines === lines && this.#presence.alone))) return
-      this.#count += this.#table.size - before
+      if (!(yield* lines.replace(rows, seal, mark))) return
+      this.#sealedBy = undefined
+      // The mark is in the other one.
+      this.#count += this.#table.size - before - 1
       this.#most = this.#maxLines
     } catch (error) {
       // A folder that may not be written to, or a full disk: the long file serves as well.
@@ -217,11 +292,21 @@ class FileLedger {
       this.#shortening = undefined
       // Of another file nothing of it is known.
       if (this.#lines === lines) for (const row of since.rows()) this.#table.add(row)
-      try {
-        this.#presence.settle()
-      } catch {
-        // Its folder is gone, and its note with it.
-      }
+      this.#giveUp(id)
+    }
+  }
+
+  /** Where the file has not been replaced it stays. */
+  #giveUp(id: string): void {
+    try {
+      if (this.#sealedBy === id) this.#open(id)
+    } catch {
+      // There is no room: whoever comes next sees that nobody is at it.
+    }
+    try {
+      this.#presence.settle()
+    } catch {
+      // Its folder is gone, and its note with it.
     }
   }
 }
@@ -239,29 +324,3 @@ function realPath({ fs }: System, path: string): string {
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** The beginnings of entries. Where a process died before it wrote a line's end, the next line follows it directly. */
-const ENTRY = /(?=\{"(?:time|start)":)/
-
-/** Whether all of it was taken: of a line without its end, all or nothing. */
-function takeLine(line: string, ended: boolean, table: UsageTable): boolean {
-  const rows = line.split(ENTRY).map(parsed)
-  if (!ended && rows.at(-1) === undefined) return false
-  for (const row of rows) if (row) table.add(row)
-  return true
-}
-
-/** A line is a request, or the sum of several. */
-function parsed(line: string): UsageRow | undefined {
-  try {
-    const entry = JSON.parse(line) as Partial<UsageRow & UsageEvent>
-    const { promptTokens, cachedTokens, completionTokens, caller, model } = entry
-    if (typeof caller !== 'string' || typeof model !== 'string') return undefined
-    if (![promptTokens, cachedTokens, completionTokens].every(Number.isFinite)) return undefined
-    if (Number.isFinite(entry.time)) return rowOf(entry as UsageEvent)
-    const sums = [entry.start, entry.requests, entry.errors, entry.aborts]
-    return sums.every(Number.isFinite) ? (entry as UsageRow) : undefined
-  } catch {
-    return undefined
-  }
-}

@@ -142,31 +142,40 @@ describe('a file of lines', () => {
 describe('lines that take the place of others', () => {
   const fresh = () => mapped(['sum', 'é'], (line) => line)
   const notes = () => readdirSync(folder).sort()
+  const MARK = '{"sealed":"1-a"}'
+  /** What `replace` asks for. */
+  const sealed = (file: LineFile) => () => {
+    file.append(MARK)
+    linesOf(file)
+    return true
+  }
 
   it('are all that is left, and what comes after them is read', () => {
     writeFileSync(path, 'one\ntwo\ntorn')
     const file = new LineFile(system(), path)
     linesOf(file)
-    expect(atOnce(file.replace(fresh(), () => true))).toBe(true)
+    expect(atOnce(file.replace(fresh(), sealed(file), MARK))).toBe(true)
     expect(file.replaced).toBe(false)
-    // It may be one on its way from another.
-    expect(linesOf(file)).toEqual([['torn', false]])
+    expect(linesOf(file)).toEqual([])
     file.append('three')
     expect(readFileSync(path, 'utf8')).toBe('sum\né\ntorn\nthree\n')
-    expect(linesOf(file)).toEqual(ended('torn', 'three'))
+    expect(linesOf(file)).toEqual(ended('three'))
     expect(notes()).toEqual(['lines'])
     expect(open.size).toBe(1)
   })
 
-  it('stand before what is added while they are written, whether or not it has been read', () => {
+  it('stand before what is added while they are written, whether or not it has been read, but for what is behind the mark', () => {
     writeFileSync(path, 'one\ntwo\n')
     const file = new LineFile(system(), path)
     linesOf(file)
     const long = 'x'.repeat(20_000)
-    const work = file.replace(fresh(), () => {
+    const seal = () => {
       appendFileSync(path, `${long}\nto`)
+      sealed(file)()
+      appendFileSync(path, 'late\n')
       return true
-    })
+    }
+    const work = file.replace(fresh(), seal, MARK)
     work.next()
     file.append('three')
     appendFileSync(path, 'four\n')
@@ -174,7 +183,7 @@ describe('lines that take the place of others', () => {
     file.append('five')
     expect(atOnce(work)).toBe(true)
     expect(readFileSync(path, 'utf8')).toBe(`sum\né\nthree\nfour\nfive\n${long}\nto`)
-    expect(linesOf(file)).toEqual([...ended('five', long), ['to', false]])
+    expect(linesOf(file)).toEqual([])
     file.append('six')
     expect(readFileSync(path, 'utf8')).toMatch(/\nto\nsix\n$/)
     expect(open.size).toBe(1)
@@ -184,29 +193,35 @@ describe('lines that take the place of others', () => {
     writeFileSync(path, 'one\ntwo')
     const file = new LineFile(system(), path)
     linesOf(file, true)
-    atOnce(file.replace(fresh(), () => true))
+    atOnce(file.replace(fresh(), sealed(file), MARK))
     file.append('three')
     expect(readFileSync(path, 'utf8')).toBe('sum\né\nthree\n')
   })
 
-  it.each([
-    ['where it is no longer allowed', () => false],
-    [
-      'where somebody has put another file there meanwhile',
-      () => {
-        renameSync(path, `${path}.old`)
-        writeFileSync(path, 'one\ntwo\n')
-        return true
-      },
-    ],
-  ])('do not, %s', (_, allowed) => {
+  it('do not where it is no longer allowed', () => {
     writeFileSync(path, 'one\ntwo\n')
     const file = new LineFile(system(), path)
     linesOf(file)
-    expect(atOnce(file.replace(fresh(), allowed))).toBe(false)
+    expect(atOnce(file.replace(fresh(), () => false, MARK))).toBe(false)
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
     expect(linesOf(file)).toEqual([])
     expect(notes().filter((name) => name.endsWith('.new'))).toEqual([])
+    expect(open.size).toBe(1)
+  })
+
+  it('do not where the mark has gone, and the file goes on', () => {
+    writeFileSync(path, 'one\n')
+    const file = new LineFile(system(), path)
+    linesOf(file)
+    const seal = () => {
+      sealed(file)()
+      writeFileSync(path, '{"other":1}\n{\n')
+      return true
+    }
+    expect(() => atOnce(file.replace(fresh(), seal, MARK))).toThrow('has cut it meanwhile')
+    file.append('two')
+    expect(readFileSync(path, 'utf8')).toBe('{"other":1}\n{\ntwo\n')
+    expect(notes()).toEqual(['lines'])
     expect(open.size).toBe(1)
   })
 
@@ -219,7 +234,11 @@ describe('lines that take the place of others', () => {
     }
     const file = new LineFile(system({ fsyncSync }), path)
     linesOf(file)
-    atOnce(file.replace(fresh(), () => steps.push('allowed') > 0))
+    const seal = () => {
+      steps.push('allowed')
+      return sealed(file)()
+    }
+    atOnce(file.replace(fresh(), seal, MARK))
     expect(steps).toEqual(['whole: "sum\\né\\n"', 'allowed'])
   })
 
@@ -230,7 +249,7 @@ describe('lines that take the place of others', () => {
     const file = new LineFile(short, path)
     linesOf(file)
     most = 2
-    expect(() => atOnce(file.replace(fresh(), () => true))).toThrow(`${path} is full.`)
+    expect(() => atOnce(file.replace(fresh(), sealed(file), MARK))).toThrow(`${path} is full.`)
     most = Number.POSITIVE_INFINITY
     file.append('two')
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
@@ -245,9 +264,9 @@ describe('lines that take the place of others', () => {
     }
     const file = new LineFile(system({ renameSync }), path)
     linesOf(file)
-    expect(() => atOnce(file.replace(fresh(), () => true))).toThrow('EPERM')
+    expect(() => atOnce(file.replace(fresh(), sealed(file), MARK))).toThrow('EPERM')
     file.append('two')
-    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
+    expect(readFileSync(path, 'utf8')).toBe(`one\n${MARK}\ntwo\n`)
     expect(notes()).toEqual(['lines'])
     expect(open.size).toBe(1)
   })

@@ -59,21 +59,21 @@ export class LineFile {
 
   /**
    * Puts these lines in place of all that has been read by now, before what is added meanwhile: at once or, where that fails
-   * or is not `allowed` in the end, not at all. Whether it did.
+   * or `seal` is false, not at all. Whether it did. `seal` adds this mark, behind which nobody adds what is to stay.
    */
-  *replace(lines: Slices<readonly string[]>, allowed: () => boolean): Slices<boolean> {
+  *replace(lines: Slices<readonly string[]>, seal: () => boolean, mark: string): Slices<boolean> {
     const covered = this.#read
     const fresh = `${this.#path}.new`
     const file = this.#fs.openSync(fresh, 'w')
     try {
-      const filled = yield* this.#fill(file, lines, covered, allowed)
+      const filled = yield* this.#fill(file, lines, covered, seal, mark)
       if (!filled) return false
       // Windows renames over no file that is open.
       this.close()
       try {
         this.#fs.renameSync(fresh, this.#path)
         this.#torn = filled.torn
-        this.#read += filled.size - covered
+        this.#read = filled.size
       } finally {
         this.#file = this.#fs.openSync(this.#path, 'a+')
       }
@@ -88,12 +88,13 @@ export class LineFile {
     this.#fs.closeSync(this.#file)
   }
 
-  /** With the lines, and behind them what has been added since; how much the lines take. */
+  /** With the lines, and behind them what has been added before the mark; how much they take. */
   *#fill(
     file: number,
     lines: Slices<readonly string[]>,
     covered: number,
-    allowed: () => boolean,
+    seal: () => boolean,
+    mark: string,
   ): Slices<{ readonly size: number; readonly torn: boolean } | undefined> {
     try {
       const all = yield* lines
@@ -103,29 +104,39 @@ export class LineFile {
         yield
       }
       this.#fs.fsyncSync(file)
-      if (!allowed() || this.replaced) return undefined
-      return { size: this.#fs.fstatSync(file).size, torn: this.#copy(covered, file) }
+      if (!seal()) return undefined
+      const torn = this.#copy(covered, file, new TextEncoder().encode(mark))
+      return { size: this.#fs.fstatSync(file).size, torn }
     } finally {
       this.#fs.closeSync(file)
     }
   }
 
-  /** What stands from there on; whether its last line lacks its end. */
-  #copy(from: number, into: number): boolean {
-    const piece = new Uint8Array(PIECE)
-    let last = LINE_END
-    for (let at = from; ; ) {
-      const length = this.#fs.readSync(this.#file, piece, 0, PIECE, at)
-      if (length === 0) return last !== LINE_END
-      this.#write(into, piece.subarray(0, length))
-      last = piece[length - 1]!
-      at += length
+  /** What stands from there on, up to the mark; whether its last line lacks its end. */
+  #copy(from: number, into: number, mark: Uint8Array): boolean {
+    const pieces: Uint8Array[] = []
+    for (let [at, length] = [from, PIECE]; length > 0; at += length) {
+      const piece = new Uint8Array(PIECE)
+      length = this.#fs.readSync(this.#file, piece, 0, PIECE, at)
+      pieces.push(piece.subarray(0, length))
     }
+    const all = joined(pieces)
+    // A line that was taken without its end may have got it since.
+    const before = all.subarray(all[0] === LINE_END ? 1 : 0, placeIn(all, mark))
+    if (before.length > 0) this.#write(into, before)
+    return before.length > 0 && before.at(-1) !== LINE_END
   }
 
   #write(file: number, bytes: Uint8Array): void {
     if (this.#fs.writeSync(file, bytes) < bytes.length) throw new Error(`${this.#path} is full.`)
   }
+}
+
+function placeIn(all: Uint8Array, wanted: Uint8Array): number {
+  let at = all.indexOf(wanted[0]!)
+  while (at >= 0 && wanted.some((byte, i) => all[at + i] !== byte)) at = all.indexOf(wanted[0]!, at + 1)
+  if (at < 0) throw new Error('Another process has cut it meanwhile.')
+  return at
 }
 
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)

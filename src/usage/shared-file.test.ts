@@ -19,7 +19,7 @@ const newFile = () => {
   return join(path, 'usage.jsonl')
 }
 const linesOf = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n')
-const notesOf = (path: string) => readdirSync(join(path, '..')).filter((name) => /\.(busy|open|new)$/.test(name))
+const notesOf = (path: string) => readdirSync(join(path, '..')).filter((name) => /\.(busy|new)$/.test(name))
 async function requestsOf(ledger: UsageLedger): Promise<number> {
   const rows = await ledger.rows(0, Number.POSITIVE_INFINITY)
   return rows.reduce((sum, { requests }) => sum + requests, 0)
@@ -63,6 +63,26 @@ describe('a ledger that several processes keep', () => {
       }
     }
     await Promise.all([one.stop(), other.stop()])
+  })
+
+  it('is shortened while all of them write, and has every request once', async () => {
+    const path = newFile()
+    const all = await Promise.all([1, 2, 3].map(() => keeper(path, 40)))
+    for (let kept = 60; kept <= 900; kept += 60) {
+      for (let i = 0; i < 20; i++) for (const process_ of all) process_.write('record')
+      while (all.reduce((sum, process_) => sum + keptBy(process_), 0) < kept) {
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    }
+    for (const process_ of all) {
+      process_.write('count')
+      expect(await process_.line(/^counted 900$/)).toBeTruthy()
+      await process_.stop()
+    }
+    expect(linesOf(path).length).toBeLessThan(300)
+    const last = fileUsage(path)
+    expect(await requestsOf(last)).toBe(900)
+    await last.close?.()
   })
 
   it('loses nothing when some are killed at any point and started again, over and over', async () => {
