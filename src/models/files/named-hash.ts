@@ -2,7 +2,7 @@
 import { isRecord } from '../../platform/index.js'
 import type { Fetch } from './download.js'
 import type { KnownOfFile } from './files.js'
-import type { FileStore } from './store/store.js'
+import { type FileStore, noteText } from './store/store.js'
 
 const SHA256 = /^[0-9a-f]{64}$/i
 /** As the hub and its mirrors lay out their addresses. */
@@ -35,17 +35,12 @@ export async function hashNamedBySource(
 
 const noteOf = (url: string) => `${url}.sha256`
 
-/** Kept beside the file, so that it can be verified later without a network. */
-export async function noteHash(store: FileStore, url: string, sha256: string): Promise<void> {
-  const writer = await store.write(noteOf(url))
-  try {
-    await writer.restart()
-    await writer.append(new TextEncoder().encode(sha256))
-    await writer.commit()
-  } finally {
-    await writer.close()
-  }
-}
+/**
+ * Kept beside the file, so that it can be verified later without a network: of one for which there is no room, or which
+ * another process deletes meanwhile, the size must do.
+ */
+export const noteHash = (store: FileStore, url: string, sha256: string): Promise<void> =>
+  noteText(store, noteOf(url), sha256)
 
 export async function notedHash(store: FileStore, url: string): Promise<KnownOfFile | undefined> {
   const file = await store.read(noteOf(url))

@@ -280,6 +280,18 @@ describe('a file whose hash its source names', () => {
     expect([...other.store.files.keys()]).toEqual([])
   })
 
+  it('is there all the same where the hash finds no room any more', async () => {
+    const { ask, store } = hub('abcdef', named('abcdef'))
+    const { write } = store
+    store.write = async (url) => {
+      if (url === note) store.full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+      return write.call(store, url)
+    }
+    await ask()
+    expect([...store.files.keys()]).toEqual([`${HUB}m.bin`])
+    expect(store.open.size).toBe(0)
+  })
+
   it('is not asked for where the repository names one, or the file is here', async () => {
     const own = hub('abcdef', named('xxxxxx'))
     await own.ask({ sha256: sha256('abcdef') })

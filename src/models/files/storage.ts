@@ -5,7 +5,7 @@ import { baseOf, isRemote, type RemoteLocation } from './address.js'
 import { locationOf, type ModelLocation } from './location.js'
 import { type CacheChoice, storeFor } from './store/choose.js'
 import { defaultFolder } from './store/disk.js'
-import { COST, type FileStore, type KeptRepository, USED } from './store/store.js'
+import { COST, type FileStore, type KeptRepository, noteText, USED } from './store/store.js'
 
 export interface StoredModel {
   /** As `models` takes it. */
@@ -47,21 +47,7 @@ export async function freeStorage(bytes: number, { cache, keep = [] }: FreeOptio
 
 /** Notes that a repository is used now. */
 export const noteUse = (store: FileStore, base: string): Promise<void> =>
-  note(store, `${base}${USED}`, { base, usedAt: new Date() })
-
-/** That it cannot be noted is no fault of the model's. */
-async function note(store: FileStore, url: string, value: unknown): Promise<void> {
-  try {
-    const writer = await store.write(url)
-    try {
-      await writer.restart()
-      await writer.append(new TextEncoder().encode(JSON.stringify(value)))
-      await writer.commit()
-    } finally {
-      await writer.close()
-    }
-  } catch {}
-}
+  noteText(store, `${base}${USED}`, JSON.stringify({ base, usedAt: new Date() }))
 
 /** What a cache in fewer bits was found to cost a model of this identity; undefined where nobody noted it. */
 export async function notedCost(
@@ -82,7 +68,8 @@ export async function noteCost(
 ): Promise<void> {
   if (!isRemote(place)) return
   const store = storeFor(cache)
-  await note(store, `${baseOf(place)}${COST}`, { ...(await costsAt(store, place)), [identity]: cost })
+  const costs = { ...(await costsAt(store, place)), [identity]: cost }
+  await noteText(store, `${baseOf(place)}${COST}`, JSON.stringify(costs))
 }
 
 /** By identity: a repository may have several files of weights. */

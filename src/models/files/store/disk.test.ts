@@ -386,6 +386,32 @@ describe('what is kept', () => {
     expect(await store.repositories()).toEqual([{ base: HUB, bytes: 6, usedAt: new Date('2026-01-02T03:04:05.000Z') }])
   })
 
+  it('of the hub is known while another process ends a download, or deletes', async () => {
+    await keep(`${HUB}a.bin`, '1234')
+    await keep(`${HUB}b.bin`, '12')
+    const { stat } = fs
+    vi.spyOn(fs, 'stat').mockImplementation((async (path: string) => {
+      if (path.endsWith('b.bin')) await fs.rm(path, { force: true })
+      return stat(path)
+    }) as never)
+    const [found] = await store.repositories()
+    vi.restoreAllMocks()
+    expect(found).toMatchObject({ base: HUB, bytes: 4 })
+  })
+
+  it('goes where another process deletes what it has from before, too', async () => {
+    for (const name of ['file_a', 'file_b']) await keptEarlier(`models.test/r_1/${name}`, 'kept')
+    await keep(`${HOST}/r:1/c`, 'begins')
+    const { stat } = fs
+    vi.spyOn(fs, 'stat').mockImplementation((async (path: string) => {
+      if (path.endsWith('file_a')) await fs.rm(path, { force: true })
+      return stat(path)
+    }) as never)
+    await store.forget(`${HOST}/r:1/`)
+    vi.restoreAllMocks()
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual([])
+  })
+
   it('of the hub is known where paths are as Windows has them', async () => {
     const parentPath = 'C:\\kept\\huggingface.co\\me\\small\\resolve\\main'
     vi.spyOn(fs, 'readdir').mockResolvedValue([{ isFile: () => true, name: 'a.bin', parentPath }] as never)

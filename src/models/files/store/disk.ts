@@ -29,7 +29,8 @@ export function diskStore(folder: string): FileStore | undefined {
     room: () => roomFor(fs, folder),
     async forget(base) {
       await earlier.forget(base)
-      await fs.rm(at(base), { recursive: true, force: true })
+      // Another process may add to it meanwhile.
+      await fs.rm(at(base), { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
@@ -76,7 +77,8 @@ class Earlier {
     const entries = await this.#fs.readdir(path, { recursive: true, withFileTypes: true }).catch(() => [])
     for (const entry of entries) {
       const file = `${entry.parentPath}/${entry.name}`
-      if (entry.isFile() && (await this.#fs.stat(file)).mtimeMs < until) await discard(this.#fs, file, this.#folder)
+      const stat = entry.isFile() ? await this.#fs.stat(file).catch(() => undefined) : undefined
+      if (stat && stat.mtimeMs < until) await discard(this.#fs, file, this.#folder)
     }
   }
 
@@ -138,9 +140,11 @@ async function repositoriesBelow(fs: Fs, folder: string): Promise<KeptRepository
     const folders = entry.parentPath.replaceAll('\\', '/')
     const repository = folders.match(/\/huggingface\.co\/([^/]+\/[^/]+)\/resolve\/main/)?.[1]
     if (repository === undefined) continue
-    const { size, mtimeMs } = await fs.stat(path)
+    const stat = await fs.stat(path).catch(() => undefined)
+    // Of a download that another process has ended meanwhile.
+    if (stat === undefined) continue
     const { bytes = 0, newest = 0 } = hub.get(repository) ?? {}
-    hub.set(repository, { bytes: bytes + size, newest: Math.max(newest, mtimeMs) })
+    hub.set(repository, { bytes: bytes + stat.size, newest: Math.max(newest, stat.mtimeMs) })
   }
   const found: KeptRepository[] = [...noted.values()]
   for (const [repository, { bytes, newest }] of hub) {

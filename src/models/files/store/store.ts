@@ -36,6 +36,20 @@ export const COST = '.cache-cost'
 /** Whether a path or an address is that of such a file: none of the repository's own. */
 export const isNote = (path: string): boolean => [USED, COST].includes(path.slice(path.lastIndexOf('/') + 1))
 
+/** Beside a model. That there is no room, or that another process deletes it meanwhile, is no fault of the model's. */
+export async function noteText(store: FileStore, url: string, text: string): Promise<void> {
+  try {
+    const writer = await store.write(url)
+    try {
+      await writer.restart()
+      await writer.append(new TextEncoder().encode(text))
+      await writer.commit()
+    } finally {
+      await writer.close()
+    }
+  } catch {}
+}
+
 export interface StoredFile {
   readonly bytes: number
   /** Whether there was no room to keep it, so that it lasts as long as it is held: known once it has been tried. */
