@@ -8,7 +8,7 @@ export const collect = (value: string, before: string[] = []): string[] => [...b
 /** A whole number within bounds. */
 export function count(least: number, most: number): (value: string) => number {
   return (value) => {
-    const number = Number(value)
+    const number = value.trim() === '' ? Number.NaN : Number(value)
     if (!Number.isInteger(number) || number < least || number > most) {
       throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
     }
@@ -40,11 +40,14 @@ export function size(value: string): number {
   return Math.ceil(Number(number) * UNITS.get(unit!.toUpperCase())!)
 }
 
-/** What `"$SECRET"` becomes where no such variable is set would let nobody in. */
-export function keys(value: string, before?: string[]): string[] {
+/** `"$FOLDER"` where no such variable is set: models would be looked for, and stored, at the root of the machine. */
+export function notEmpty(value: string): string {
   if (value === '') throw new InvalidArgumentError('It is empty: is the variable set?')
-  return collect(value, before)
+  return value
 }
+
+/** What `"$SECRET"` becomes where no such variable is set would let nobody in. */
+export const keys = (value: string, before?: string[]): string[] => collect(notEmpty(value), before)
 
 export function origins(value: string, before?: string[]): string[] {
   if (!isOrigin(value))

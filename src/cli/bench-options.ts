@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type BenchPart, PARTS } from '../bench/index.js'
-import { collect, count } from './arguments.js'
+import { collect, count, notEmpty } from './arguments.js'
 import { REVECTORIZE } from './engine-options.js'
 
 /** The options of `local-v1 bench` and of `npm run bench`. */
@@ -37,7 +37,7 @@ export function withBench(command: Command): Command {
     .option('--quick', 'one prompt length, short answers, two rounds')
     .option('--json <file>', 'write every value that was measured')
     .option('--svg <file>', 'write a chart')
-    .option('--cache <folder>', 'the folder of downloaded models')
+    .option('--cache <folder>', 'the folder of downloaded models', notEmpty)
 }
 
 /** Another service beside our own core: only where this process measures itself. */

@@ -5,7 +5,7 @@ import { Argument, Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../contract/index.js'
 import { startWorkerAhead } from '../engines/index.js'
 import { CACHE_TYPE_CHOICES, CACHE_TYPE_HELP, VERBOSE } from '../platform/index.js'
-import { aliases, collect, count, decimal, keys, origins, size } from './arguments.js'
+import { aliases, collect, count, decimal, keys, notEmpty, origins, size } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'
 import { completion, SHELLS, type Shell } from './completion.js'
 import { withConfiguration } from './configuration.js'
@@ -56,7 +56,7 @@ function withEngine(command: Command): Command {
         .choices(['auto', 'webgpu', 'cpu'])
         .default('auto'),
     )
-    .option('--cache <folder>', 'the folder of downloaded models')
+    .option('--cache <folder>', 'the folder of downloaded models', notEmpty)
     .addOption(cacheTypeOption())
     .option(...REVECTORIZE)
     .option('--no-revectorize', 'not in a quiet moment either, which is the default: see doctor')
@@ -81,7 +81,7 @@ function program(): Command {
   withEngine(root.command('serve'))
     .description('serve /v1 over HTTP')
     .option('-p, --port <number>', 'the port (8080, with --ollama 11434); 0 takes a free one', count(0, 65535))
-    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option('--host <address>', 'the address to listen on', notEmpty, '127.0.0.1')
     .option('-k, --key <key>', 'a key that clients must send; other users of this machine can see it; repeatable', keys)
     .option('--key-file <file>', 'keys that clients must send, one per line; or set LOCAL_V1_KEY or LOCAL_V1_KEYS')
     .option('--cors <origin>', 'a web origin whose pages may send requests; repeatable', origins)
@@ -91,7 +91,7 @@ function program(): Command {
       collect,
     )
     .option('--alias <name=id>', 'another name for a model: gpt-4o-mini=local-v1/nano; repeatable', aliases)
-    .option('--usage-file <file>', 'keep the usage ledger in this file')
+    .option('--usage-file <file>', 'keep the usage ledger in this file', notEmpty)
     .option(
       '--responses <folder>',
       'keep responses in this folder, also after the server ends (default: in memory)',
@@ -192,7 +192,7 @@ function program(): Command {
   root
     .command('doctor')
     .description('check whether and how models can run on this machine')
-    .option('--cache <folder>', 'the folder of downloaded models')
+    .option('--cache <folder>', 'the folder of downloaded models', notEmpty)
     .option('--url <page>', 'also check the headers of this page of yours')
     .option('--json', 'as JSON')
     .action(async (options) => (await import('./doctor.js')).doctor(options, __VERSION__))
@@ -209,7 +209,7 @@ function program(): Command {
 
 function withModels(models: Command): void {
   models.description('list, download, verify and remove models').addHelpText('after', EXAMPLES.models)
-  const kept = (command: Command) => command.option('--cache <folder>', 'the folder of downloaded models')
+  const kept = (command: Command) => command.option('--cache <folder>', 'the folder of downloaded models', notEmpty)
   kept(models.command('list', { isDefault: true }))
     .description('list the models on this machine, also those of Ollama, LM Studio and Hugging Face')
     .option('--json', 'as JSON')
