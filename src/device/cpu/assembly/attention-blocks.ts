@@ -10,11 +10,9 @@ import { ROUNDER } from './exp'
 import { widenedBits, widenFirst, widenSecond } from './half'
 import { countOf, putApart } from './together'
 
-/** Pages whose positions weigh values at a time, so that weights stay at hand. */
-export const WEIGHED_PAGES: usize = 4
-/** In the room that weights have, first: what those of a page are multiples of, one query's behind the other's. */
-const MULTIPLES: usize = WEIGHED_PAGES * 16
-/** Then weights of a page's positions, in 16 bits, one query's behind the other's. */
+/** In the room that weights have, first: what those of each query are multiples of. */
+const MULTIPLES: usize = 16
+/** Then the weights themselves, in 16 bits, one query's behind the other's. */
 const WHOLE_LINE: usize = 32
 
 /** The greatest of 15 bits. */
@@ -52,8 +50,14 @@ export function wholeQuery<N>(q: usize, d: i32, scale: f32, out: usize): void {
   }
 }
 
-/** Of blocks, eight positions: what each gives, times its scales and the queries'. */
-export function scoreBlocks<N>(q: usize, page: usize, scales: usize, d: i32, out: usize): void {
+/** Of four positions. */
+function scales4<H>(at: usize, bits: v128): v128 {
+  const halves = v128.load(at)
+  return restored<u16>(sizeof<H>() === 1 ? widenFirst(halves, bits) : widenSecond(halves, bits))
+}
+
+/** Of blocks, eight positions (the second eight, if H is u16): what each gives, times its scales and the queries'. */
+export function scoreBlocks<N, H>(q: usize, page: usize, scales: usize, d: i32, out: usize): void {
   let s0 = f32x4.splat(0)
   let s1 = s0
   let t0 = s0
@@ -95,9 +99,8 @@ export function scoreBlocks<N>(q: usize, page: usize, scales: usize, d: i32, out
       page += 32
     }
     const bits = widenedBits()
-    const halves = v128.load(scales)
-    const c = restored<u16>(widenFirst(halves, bits))
-    const g = restored<u16>(widenSecond(halves, bits))
+    const c = scales4<H>(scales, bits)
+    const g = scales4<H>(scales + 16, bits)
     let by = v128.load32_splat(q)
     s0 = f32x4.add(s0, f32x4.mul(f32x4.convert_i32x4_s(n0), f32x4.mul(c, by)))
     s1 = f32x4.add(s1, f32x4.mul(f32x4.convert_i32x4_s(n1), f32x4.mul(g, by)))
@@ -136,99 +139,76 @@ export function scoreBlocks<N>(q: usize, page: usize, scales: usize, d: i32, out
 }
 
 /**
- * Scores times the scales of a block's values, of which each position has one: of each page in 16 bits, and what these are
+ * Scores times the scales of a block's values, of which each position has one: those of a page in 16 bits, and what these are
  * multiples of. A page has its own, since the weights of many pages may be small beside one of another.
  */
-export function wholeWeights<N>(
-  scores: usize,
-  scales: usize,
-  pageBytes: usize,
-  pages: usize,
-  pagesEnd: usize,
-  room: usize,
-): void {
+export function wholeWeights<N>(scores: usize, scales: usize, room: usize): void {
   const bits = widenedBits()
+  const c0 = scales4<u8>(scales, bits)
+  const c1 = scales4<u8>(scales + 16, bits)
+  const c2 = scales4<u16>(scales, bits)
+  const c3 = scales4<u16>(scales + 16, bits)
   let whole = room + MULTIPLES
-  for (; pages < pagesEnd; pages += 4) {
-    const line = scales + <usize>load<u32>(pages) * pageBytes
-    const first = v128.load(line)
-    const next = v128.load(line, 16)
-    const c0 = restored<u16>(widenFirst(first, bits))
-    const c1 = restored<u16>(widenSecond(first, bits))
-    const c2 = restored<u16>(widenFirst(next, bits))
-    const c3 = restored<u16>(widenSecond(next, bits))
-    for (let i: usize = 0; i < countOf<N>(); i++) {
-      const w0 = f32x4.mul(v128.load(scores), c0)
-      const w1 = f32x4.mul(v128.load(scores, 16), c1)
-      const w2 = f32x4.mul(v128.load(scores, 32), c2)
-      const w3 = f32x4.mul(v128.load(scores, 48), c3)
-      const peak = greatest4(i32x4.max_s(larger(w0, w1), larger(w2, w3)))
-      store<f32>(room + (i << 2), f32x4.extract_lane(peak, 0) / MOST)
-      const by = f32x4.div(f32x4.splat(MOST), peak)
-      v128.store(whole, whole8(w0, w1, by))
-      v128.store(whole, whole8(w2, w3, by), 16)
-      scores += LINE
-      whole += WHOLE_LINE
-    }
-    room += 16
+  for (const end = room + (countOf<N>() << 2); room < end; room += 4) {
+    const w0 = f32x4.mul(v128.load(scores), c0)
+    const w1 = f32x4.mul(v128.load(scores, 16), c1)
+    const w2 = f32x4.mul(v128.load(scores, 32), c2)
+    const w3 = f32x4.mul(v128.load(scores, 48), c3)
+    const peak = greatest4(i32x4.max_s(larger(w0, w1), larger(w2, w3)))
+    store<f32>(room, f32x4.extract_lane(peak, 0) / MOST)
+    const by = f32x4.div(f32x4.splat(MOST), peak)
+    v128.store(whole, whole8(w0, w1, by))
+    v128.store(whole, whole8(w2, w3, by), 16)
+    scores += LINE
+    whole += WHOLE_LINE
   }
 }
 
-/** Eight columns of blocks. */
-export function weighBlocks<T, N>(
-  room: usize,
-  values: usize,
-  pageBytes: usize,
-  pages: usize,
-  pagesEnd: usize,
-  sums: usize,
-  sumsGap: usize,
-  unpacked: usize,
-): void {
+/** Eight columns of a page's blocks. */
+export function weighBlocks<T, N>(room: usize, values: usize, sums: usize, sumsGap: usize, unpacked: usize): void {
+  let n0 = i32x4.splat(0)
+  let n1 = n0
+  let m0 = n0
+  let m1 = n0
+  let o0 = n0
+  let o1 = n0
+  let r0 = n0
+  let r1 = n0
   let weights = room + MULTIPLES
-  for (; pages < pagesEnd; pages += 4) {
-    let n0 = i32x4.splat(0)
-    let n1 = n0
-    let m0 = n0
-    let m1 = n0
-    let o0 = n0
-    let o1 = n0
-    let r0 = n0
-    let r1 = n0
-    let p = valueCodes<T>(values + <usize>load<u32>(pages) * pageBytes, unpacked)
-    for (const end = p + COLUMNS_BYTES; p < end; p += 16) {
-      const v = v128.load8x8_s(p)
-      const x = v128.load8x8_s(p, 8)
-      let e = v128.load32_splat(weights)
-      n0 = i32x4.add(n0, i32x4.dot_i16x8_s(v, e))
-      n1 = i32x4.add(n1, i32x4.dot_i16x8_s(x, e))
-      if (sizeof<N>() > 1) {
-        e = v128.load32_splat(weights, WHOLE_LINE)
-        m0 = i32x4.add(m0, i32x4.dot_i16x8_s(v, e))
-        m1 = i32x4.add(m1, i32x4.dot_i16x8_s(x, e))
-      }
-      if (sizeof<N>() > 2) {
-        e = v128.load32_splat(weights, WHOLE_LINE * 2)
-        o0 = i32x4.add(o0, i32x4.dot_i16x8_s(v, e))
-        o1 = i32x4.add(o1, i32x4.dot_i16x8_s(x, e))
-      }
-      if (sizeof<N>() > 4) {
-        e = v128.load32_splat(weights, WHOLE_LINE * 3)
-        r0 = i32x4.add(r0, i32x4.dot_i16x8_s(v, e))
-        r1 = i32x4.add(r1, i32x4.dot_i16x8_s(x, e))
-      }
-      weights += 4
+  let p = valueCodes<T>(values, unpacked)
+  for (const end = p + COLUMNS_BYTES; p < end; p += 16) {
+    const v = v128.load8x8_s(p)
+    const x = v128.load8x8_s(p, 8)
+    let e = v128.load32_splat(weights)
+    n0 = i32x4.add(n0, i32x4.dot_i16x8_s(v, e))
+    n1 = i32x4.add(n1, i32x4.dot_i16x8_s(x, e))
+    if (sizeof<N>() > 1) {
+      e = v128.load32_splat(weights, WHOLE_LINE)
+      m0 = i32x4.add(m0, i32x4.dot_i16x8_s(v, e))
+      m1 = i32x4.add(m1, i32x4.dot_i16x8_s(x, e))
     }
-    weights += WHOLE_LINE * (countOf<N>() - 1)
-    addMultiples(sums, n0, n1, v128.load32_splat(room))
-    if (sizeof<N>() > 1) addMultiples(sums + sumsGap, m0, m1, v128.load32_splat(room, 4))
-    if (sizeof<N>() > 2) addMultiples(sums + sumsGap * 2, o0, o1, v128.load32_splat(room, 8))
-    if (sizeof<N>() > 4) addMultiples(sums + sumsGap * 3, r0, r1, v128.load32_splat(room, 12))
-    room += 16
+    if (sizeof<N>() > 2) {
+      e = v128.load32_splat(weights, WHOLE_LINE * 2)
+      o0 = i32x4.add(o0, i32x4.dot_i16x8_s(v, e))
+      o1 = i32x4.add(o1, i32x4.dot_i16x8_s(x, e))
+    }
+    if (sizeof<N>() > 4) {
+      e = v128.load32_splat(weights, WHOLE_LINE * 3)
+      r0 = i32x4.add(r0, i32x4.dot_i16x8_s(v, e))
+      r1 = i32x4.add(r1, i32x4.dot_i16x8_s(x, e))
+    }
+    weights += 4
   }
+  addMultiples(sums, n0, n1, v128.load32_splat(room))
+  if (sizeof<N>() > 1) addMultiples(sums + sumsGap, m0, m1, v128.load32_splat(room, 4))
+  if (sizeof<N>() > 2) addMultiples(sums + sumsGap * 2, o0, o1, v128.load32_splat(room, 8))
+  if (sizeof<N>() > 4) addMultiples(sums + sumsGap * 3, r0, r1, v128.load32_splat(room, 12))
 }
 
+/** Loads before stores: V8's revectorizer joins no two between which something is stored. */
 function addMultiples(sums: usize, a: v128, b: v128, by: v128): void {
-  v128.store(sums, f32x4.add(v128.load(sums), f32x4.mul(f32x4.convert_i32x4_s(a), by)))
-  v128.store(sums, f32x4.add(v128.load(sums, 16), f32x4.mul(f32x4.convert_i32x4_s(b), by)), 16)
+  const first = f32x4.add(v128.load(sums), f32x4.mul(f32x4.convert_i32x4_s(a), by))
+  const next = f32x4.add(v128.load(sums, 16), f32x4.mul(f32x4.convert_i32x4_s(b), by))
+  v128.store(sums, first)
+  v128.store(sums, next, 16)
 }

@@ -1,6 +1,6 @@
 /** Scores and sums of values that are kept in f32 or in f16, for the queries that are attended together. */
 import { LINE, restored } from './cache-page'
-import { bitsOf, first4, next4 } from './half'
+import { widenedBits, widenFirst, widenSecond } from './half'
 import { countOf, putApart, putLine } from './together'
 
 /** q times scale, and times what the keys' storage lacks; of N queries one value of each stands beside the others'. */
@@ -11,9 +11,38 @@ export function scaleQuery<T, N>(q: usize, d: i32, scale: f32, out: usize): void
   }
 }
 
+/** Of two neighbouring vectors of a line of sixteen both are widened alike, so that V8's revectorizer can join them. */
+function first<T>(vector: v128, bits: v128): v128 {
+  return sizeof<T>() === 4 ? vector : widenFirst(vector, bits)
+}
+
+function second<T>(vector: v128, bits: v128): v128 {
+  return sizeof<T>() === 4 ? vector : widenSecond(vector, bits)
+}
+
+/** Four of a line, from the ninth on, or from the thirteenth on: of f16 they share a vector with those before. */
+function ninth<T>(line: usize, vector: v128): v128 {
+  return sizeof<T>() === 4 ? v128.load(line, 32) : vector
+}
+
+function thirteenth<T>(line: usize, vector: v128): v128 {
+  return sizeof<T>() === 4 ? v128.load(line, 48) : vector
+}
+
+/** Eight of a line: the first four and the next; of the second eight, if H is u16. */
+function eight4<T, H>(line: usize, bits: v128): v128 {
+  if (sizeof<T>() === 4) return v128.load(line)
+  return sizeof<H>() === 1 ? widenFirst(v128.load(line), bits) : widenSecond(v128.load(line), bits)
+}
+
+/** Where the second eight of a line of sixteen begin: halves share vectors with the first. */
+export function secondOf<T>(line: usize): usize {
+  return sizeof<T>() === 4 ? line + 32 : line
+}
+
 /** One query or two: sixteen positions. */
 export function scoreWide<T, N>(q: usize, page: usize, d: i32, out: usize): void {
-  const bits = bitsOf<T>()
+  const bits = widenedBits()
   let s0 = f32x4.splat(0)
   let s1 = s0
   let s2 = s0
@@ -25,29 +54,33 @@ export function scoreWide<T, N>(q: usize, page: usize, d: i32, out: usize): void
   for (const end = q + ((<usize>d * countOf<N>()) << 2); q < end; q += countOf<N>() << 2) {
     const e = v128.load_splat<f32>(q)
     const f = sizeof<N>() > 1 ? v128.load_splat<f32>(q, 4) : e
-    let line = v128.load(page)
-    let k = first4<T>(line, bits)
+    const a = v128.load(page)
+    const b = v128.load(page, 16)
+    let k = first<T>(a, bits)
+    let l = first<T>(b, bits)
     s0 = f32x4.add(s0, f32x4.mul(e, k))
-    if (sizeof<N>() > 1) t0 = f32x4.add(t0, f32x4.mul(f, k))
-    k = next4<T>(page, line, bits)
-    s1 = f32x4.add(s1, f32x4.mul(e, k))
-    if (sizeof<N>() > 1) t1 = f32x4.add(t1, f32x4.mul(f, k))
-    line = v128.load(page, 8 * sizeof<T>())
-    k = first4<T>(line, bits)
+    s1 = f32x4.add(s1, f32x4.mul(e, l))
+    if (sizeof<N>() > 1) {
+      t0 = f32x4.add(t0, f32x4.mul(f, k))
+      t1 = f32x4.add(t1, f32x4.mul(f, l))
+    }
+    k = second<T>(ninth<T>(page, a), bits)
+    l = second<T>(thirteenth<T>(page, b), bits)
     s2 = f32x4.add(s2, f32x4.mul(e, k))
-    if (sizeof<N>() > 1) t2 = f32x4.add(t2, f32x4.mul(f, k))
-    k = next4<T>(page + 8 * sizeof<T>(), line, bits)
-    s3 = f32x4.add(s3, f32x4.mul(e, k))
-    if (sizeof<N>() > 1) t3 = f32x4.add(t3, f32x4.mul(f, k))
+    s3 = f32x4.add(s3, f32x4.mul(e, l))
+    if (sizeof<N>() > 1) {
+      t2 = f32x4.add(t2, f32x4.mul(f, k))
+      t3 = f32x4.add(t3, f32x4.mul(f, l))
+    }
     page += 16 * sizeof<T>()
   }
   putLine(out, s0, s1, s2, s3)
   if (sizeof<N>() > 1) putLine(out + LINE, t0, t1, t2, t3)
 }
 
-/** Three or four queries: eight positions, as registers hold no more sums. */
-export function scoreHalf<T, N>(q: usize, page: usize, d: i32, out: usize): void {
-  const bits = bitsOf<T>()
+/** Three or four queries: eight positions, as registers hold no more sums; which, H says. */
+export function scoreHalf<T, N, H>(q: usize, page: usize, d: i32, out: usize): void {
+  const bits = widenedBits()
   let s0 = f32x4.splat(0)
   let s1 = s0
   let t0 = s0
@@ -57,9 +90,8 @@ export function scoreHalf<T, N>(q: usize, page: usize, d: i32, out: usize): void
   let w0 = s0
   let w1 = s0
   for (const end = q + ((<usize>d * countOf<N>()) << 2); q < end; q += countOf<N>() << 2) {
-    const line = v128.load(page)
-    const k = first4<T>(line, bits)
-    const l = next4<T>(page, line, bits)
+    const k = eight4<T, H>(page, bits)
+    const l = eight4<T, H>(page + 16, bits)
     let e = v128.load_splat<f32>(q)
     s0 = f32x4.add(s0, f32x4.mul(e, k))
     s1 = f32x4.add(s1, f32x4.mul(e, l))
@@ -88,17 +120,9 @@ export function scoreHalf<T, N>(q: usize, page: usize, d: i32, out: usize): void
   }
 }
 
-/** One query or two: sixteen columns. */
-export function weighWide<T, N>(
-  scores: usize,
-  values: usize,
-  pageBytes: usize,
-  pages: usize,
-  pagesEnd: usize,
-  sums: usize,
-  sumsGap: usize,
-): void {
-  const bits = bitsOf<T>()
+/** One query or two: sixteen columns of a page. */
+export function weighWide<T, N>(scores: usize, p: usize, sums: usize, sumsGap: usize): void {
+  const bits = widenedBits()
   let o0 = v128.load(sums)
   let o1 = v128.load(sums, 16)
   let o2 = v128.load(sums, 32)
@@ -108,39 +132,39 @@ export function weighWide<T, N>(
   let u1 = sizeof<N>() > 1 ? v128.load(other, 16) : o0
   let u2 = sizeof<N>() > 1 ? v128.load(other, 32) : o0
   let u3 = sizeof<N>() > 1 ? v128.load(other, 48) : o0
-  for (; pages < pagesEnd; pages += 4) {
-    let p = values + <usize>load<u32>(pages) * pageBytes
-    for (const end = scores + LINE; scores < end; scores += 4) {
-      const e = v128.load_splat<f32>(scores)
-      const f = sizeof<N>() > 1 ? v128.load_splat<f32>(scores, LINE) : e
-      let line = v128.load(p)
-      let v = first4<T>(line, bits)
-      o0 = f32x4.add(o0, f32x4.mul(e, v))
-      if (sizeof<N>() > 1) u0 = f32x4.add(u0, f32x4.mul(f, v))
-      v = next4<T>(p, line, bits)
-      o1 = f32x4.add(o1, f32x4.mul(e, v))
-      if (sizeof<N>() > 1) u1 = f32x4.add(u1, f32x4.mul(f, v))
-      line = v128.load(p, 128 * sizeof<T>())
-      v = first4<T>(line, bits)
-      o2 = f32x4.add(o2, f32x4.mul(e, v))
-      if (sizeof<N>() > 1) u2 = f32x4.add(u2, f32x4.mul(f, v))
-      v = next4<T>(p + 128 * sizeof<T>(), line, bits)
-      o3 = f32x4.add(o3, f32x4.mul(e, v))
-      if (sizeof<N>() > 1) u3 = f32x4.add(u3, f32x4.mul(f, v))
-      p += 8 * sizeof<T>()
+  for (const end = scores + LINE; scores < end; scores += 4) {
+    const e = v128.load_splat<f32>(scores)
+    const f = sizeof<N>() > 1 ? v128.load_splat<f32>(scores, LINE) : e
+    const a = v128.load(p)
+    const b = v128.load(p, 16)
+    let v = first<T>(a, bits)
+    let x = first<T>(b, bits)
+    o0 = f32x4.add(o0, f32x4.mul(e, v))
+    o1 = f32x4.add(o1, f32x4.mul(e, x))
+    if (sizeof<N>() > 1) {
+      u0 = f32x4.add(u0, f32x4.mul(f, v))
+      u1 = f32x4.add(u1, f32x4.mul(f, x))
     }
-    if (sizeof<N>() > 1) scores += LINE
+    v = second<T>(ninth<T>(p, a), bits)
+    x = second<T>(thirteenth<T>(p, b), bits)
+    o2 = f32x4.add(o2, f32x4.mul(e, v))
+    o3 = f32x4.add(o3, f32x4.mul(e, x))
+    if (sizeof<N>() > 1) {
+      u2 = f32x4.add(u2, f32x4.mul(f, v))
+      u3 = f32x4.add(u3, f32x4.mul(f, x))
+    }
+    p += 16 * sizeof<T>()
   }
   putLine(sums, o0, o1, o2, o3)
   if (sizeof<N>() > 1) putLine(other, u0, u1, u2, u3)
 }
 
 /**
- * Three or four queries: eight columns of a page. A function of its own, as compilers that unroll a loop within another keep
+ * Three or four queries: eight columns of a page; which, H says. A function of its own, as compilers that unroll a loop within another keep
  * fewer sums in registers.
  */
-export function weighHalf<T, N>(scores: usize, p: usize, sums: usize, sumsGap: usize): void {
-  const bits = bitsOf<T>()
+export function weighHalf<T, N, H>(scores: usize, p: usize, sums: usize, sumsGap: usize): void {
+  const bits = widenedBits()
   const second = sums + sumsGap
   const third = second + sumsGap
   const fourth = sizeof<N>() === 8 ? third + sumsGap : third
@@ -153,9 +177,8 @@ export function weighHalf<T, N>(scores: usize, p: usize, sums: usize, sumsGap: u
   let w0 = v128.load(fourth)
   let w1 = v128.load(fourth, 16)
   for (const end = scores + LINE; scores < end; scores += 4) {
-    const line = v128.load(p)
-    const v = first4<T>(line, bits)
-    const x = next4<T>(p, line, bits)
+    const v = eight4<T, H>(p, bits)
+    const x = eight4<T, H>(p + 16, bits)
     let e = v128.load_splat<f32>(scores)
     s0 = f32x4.add(s0, f32x4.mul(e, v))
     s1 = f32x4.add(s1, f32x4.mul(e, x))
@@ -170,7 +193,7 @@ export function weighHalf<T, N>(scores: usize, p: usize, sums: usize, sumsGap: u
       w0 = f32x4.add(w0, f32x4.mul(e, v))
       w1 = f32x4.add(w1, f32x4.mul(e, x))
     }
-    p += 8 * sizeof<T>()
+    p += 16 * sizeof<T>()
   }
   v128.store(sums, s0)
   v128.store(sums, s1, 16)

@@ -3,8 +3,8 @@
  * and widened once for all of them. A query's answer does not depend on those beside it.
  */
 import { ATTEND_ROOM, CACHE_BLOCK, PAGE_BITS } from './abi'
-import { scoreBlocks, WEIGHED_PAGES, weighBlocks, wholeQuery, wholeWeights } from './attention-blocks'
-import { scaleQuery, scoreHalf, scoreWide, weighHalf, weighWide } from './attention-numbers'
+import { scoreBlocks, weighBlocks, wholeQuery, wholeWeights } from './attention-blocks'
+import { scaleQuery, scoreHalf, scoreWide, secondOf, weighHalf, weighWide } from './attention-numbers'
 import { codeBytes, isPacked, keyCodes } from './cache-codes'
 import { keptBytes, LINE, PAGE, restored } from './cache-page'
 import { cap4 } from './elementwise'
@@ -58,12 +58,12 @@ export function attendTogether<T, N>(
     if (isPacked<T>()) {
       const codes = keyCodes<T>(at, d, unpacked)
       const scales = at + codeBytes<T>(d)
-      scoreBlocks<N>(queries, codes, scales, d, s)
-      scoreBlocks<N>(queries, codes + 16, scales + 16, d, s + 32)
+      scoreBlocks<N, u8>(queries, codes, scales, d, s)
+      scoreBlocks<N, u16>(queries, codes + 16, scales, d, s + 32)
     } else if (sizeof<N>() <= 2) scoreWide<T, N>(queries, at, d, s)
     else {
-      scoreHalf<T, N>(queries, at, d, s)
-      scoreHalf<T, N>(queries, at + 8 * sizeof<T>(), d, s + 32)
+      scoreHalf<T, N, u8>(queries, at, d, s)
+      scoreHalf<T, N, u16>(queries, secondOf<T>(at), d, s + 32)
     }
     s += LINE * count
   }
@@ -76,7 +76,7 @@ export function attendTogether<T, N>(
     v128.store(room + (i << 4), inverse)
   }
   for (let p = queries; p < scores; p += 16) v128.store(p, i32x4.splat(0))
-  weigh<T, N>(scores, values, from, end, pages, d, queries, sumsGap, room + INVERSES, unpacked)
+  weigh<T, N>(scores, values, from, end, d, queries, sumsGap, room + INVERSES, unpacked)
   for (let i: usize = 0; i < count; i++) {
     const inverse = v128.load(room + (i << 4))
     let sums = queries + i * sumsGap
@@ -109,10 +109,14 @@ function softmax<T>(from: usize, end: usize, gap: usize, before: i32, count: i32
   most = f32x4.pmax(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
   let sum = f32x4.splat(0)
   for (let p = from; p < end; p += gap) {
-    for (let four = p; four < p + LINE; four += 16) {
-      const e = Exponential.of4(f32x4.sub(v128.load(four), most))
-      v128.store(four, restored<T>(e))
-      sum = f32x4.add(sum, e)
+    for (let eight = p; eight < p + LINE; eight += 32) {
+      const e = Exponential.of4(f32x4.sub(v128.load(eight), most))
+      const f = Exponential.of4(f32x4.sub(v128.load(eight, 16), most))
+      const first = restored<T>(e)
+      const next = restored<T>(f)
+      v128.store(eight, first)
+      v128.store(eight, next, 16)
+      sum = f32x4.add(f32x4.add(sum, e), f)
     }
   }
   sum = f32x4.add(sum, v128.shuffle<i32>(sum, sum, 2, 3, 0, 1))
@@ -125,13 +129,12 @@ function placeOf(lines: usize, gap: usize, i: i32): usize {
   return lines + <usize>(i >> PAGE_BITS) * gap + ((<usize>(i & (PAGE - 1))) << 2)
 }
 
-/** Adds to the sums what the values of the pages come to, a few pages at a time: the same few, whoever begins where. */
+/** Adds to the sums what the values of the pages come to, one after the other, as they lie in memory. */
 function weigh<T, N>(
   scores: usize,
   values: usize,
   from: usize,
   end: usize,
-  pages: usize,
   d: i32,
   sums: usize,
   sumsGap: usize,
@@ -139,37 +142,26 @@ function weigh<T, N>(
   unpacked: usize,
 ): void {
   const pageBytes = keptBytes<T>((d + 15) & ~15)
-  const step = WEIGHED_PAGES << 2
-  while (from < end) {
-    const stop = min(end, pages + ((from - pages) / step + 1) * step)
+  for (let page = from; page < end; page += 4) {
+    let p = values + <usize>load<u32>(page) * pageBytes
+    const scales = p + codeBytes<T>(d)
     let sum = sums
-    if (isPacked<T>()) {
-      const scales = values + codeBytes<T>(d)
-      for (let column = 0; column < d; column += 8) {
-        const block = <usize>(column / CACHE_BLOCK)
-        if (column % CACHE_BLOCK === 0) {
-          wholeWeights<N>(scores, scales + block * CACHE_BLOCK, pageBytes, from, stop, room)
-        }
-        weighBlocks<T, N>(room, values + codeBytes<T>(column), pageBytes, from, stop, sum, sumsGap, unpacked)
+    for (let column = 0; column < d; column += isPacked<T>() ? 8 : 16) {
+      if (isPacked<T>()) {
+        if (column % CACHE_BLOCK === 0) wholeWeights<N>(scores, scales + <usize>column, room)
+        weighBlocks<T, N>(room, p, sum, sumsGap, unpacked)
+        p += codeBytes<T>(8)
         sum += 32
-      }
-    } else {
-      for (let column = 0; column < d; column += 16) {
-        const at = values + ((<usize>column) << PAGE_BITS) * sizeof<T>()
-        if (sizeof<N>() <= 2) weighWide<T, N>(scores, at, pageBytes, from, stop, sum, sumsGap)
+      } else {
+        if (sizeof<N>() <= 2) weighWide<T, N>(scores, p, sum, sumsGap)
         else {
-          let s = scores
-          for (let page = from; page < stop; page += 4) {
-            const p = at + <usize>load<u32>(page) * pageBytes
-            weighHalf<T, N>(s, p, sum, sumsGap)
-            weighHalf<T, N>(s, p + 128 * sizeof<T>(), sum + 32, sumsGap)
-            s += LINE * countOf<N>()
-          }
+          weighHalf<T, N, u8>(scores, p, sum, sumsGap)
+          weighHalf<T, N, u16>(scores, secondOf<T>(p), sum + 32, sumsGap)
         }
+        p += (16 << PAGE_BITS) * sizeof<T>()
         sum += LINE
       }
     }
-    scores += ((stop - from) >> 2) * LINE * countOf<N>()
-    from = stop
+    scores += LINE * countOf<N>()
   }
 }

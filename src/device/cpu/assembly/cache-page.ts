@@ -1,10 +1,11 @@
 /**
  * A page of the cache holds 16 positions of every key and value head of one layer. Pages of a head lie behind one another,
  * so that memory is read in order. Keys stand as [d][16 positions], so that one product fills the scores of several
- * positions without sums across lanes; values as [d / 8][16 positions][8], so that 8 columns of the answers of several
- * queries stay in registers. T is how they are stored: f32; u16 for f16, of which each eight stand as 0 4 1 5 2 6 3 7:
- * neighbours are widened into two vectors in the right order; or what stands for codes (`cache-codes.ts`), and behind all of
- * a head the scales of its blocks, [d / 32][16 positions], as f16 lies.
+ * positions without sums across lanes; values as [d / 16][16 positions][16], so that 8 columns of the answers of several
+ * queries stay in registers. T is how they are stored: f32; u16 for f16, of which each sixteen stand as 0 8 1 9 2 10 3 11 and
+ * so on: the first eight come of two neighbouring vectors in the right order by the same steps, which V8's revectorizer joins,
+ * and so do the others; or what stands for codes (`cache-codes.ts`), and behind all of a head the scales of its blocks,
+ * [d / 32][16 positions], as f16 lies.
  */
 import { CACHE_BLOCK, PAGE_BITS } from './abi'
 import {
@@ -31,7 +32,7 @@ export function keptBytes<T>(columns: i32): usize {
 /** Where value `i` of a line of 16 stands. */
 function placeOf<T>(i: i32): usize {
   if (sizeof<T>() === 4) return (<usize>i) << 2
-  return (<usize>((i & 8) | ((i & 3) << 1) | ((i >> 2) & 1))) << 1
+  return ((<usize>(i & 7)) << 2) | ((<usize>(i >> 3)) << 1)
 }
 
 /** 2^112, in bits. */
@@ -53,10 +54,10 @@ export function writeKeyValue<T>(k: usize, v: usize, keyHead: usize, valueHead: 
     putColumn<T>(to, line, v128.load(k))
     to += line * 4
   }
-  to = valueHead + <usize>slot * 8 * sizeof<T>()
-  for (let i = 0; i < d; i += 8) {
-    putEight<T>(to, v + ((<usize>i) << 2), d - i > 4)
-    to += (8 << PAGE_BITS) * sizeof<T>()
+  to = valueHead + <usize>slot * line
+  for (let i = 0; i < d; i += 16) {
+    putSixteen<T>(to, v + ((<usize>i) << 2), d - i)
+    to += line << PAGE_BITS
   }
   return sizeof<T>() === 4 || (allFit(k - ((<usize>d) << 2), d) && allFit(v, d))
 }
@@ -142,14 +143,20 @@ function putColumn<T>(to: usize, line: usize, values: v128): void {
   }
 }
 
-/** Eight values, or, where no more than four are left, these. */
-function putEight<T>(to: usize, from: usize, eight: bool): void {
-  const values = v128.load(from)
+/** Sixteen values, or, where fewer are `left`, these: four, eight or twelve. */
+function putSixteen<T>(to: usize, from: usize, left: i32): void {
   if (sizeof<T>() === 4) {
-    v128.store(to, values)
-    if (eight) v128.store(to, v128.load(from, 16), 16)
+    const end = from + ((<usize>min(left, 16)) << 2)
+    for (; from < end; from += 16) {
+      v128.store(to, v128.load(from))
+      to += 16
+    }
   } else {
-    const halves = halves4(values)
-    v128.store(to, eight ? v128.or(halves, i32x4.shl(halves4(v128.load(from, 16)), 16)) : halves)
+    for (let i = 0; i < 8 && i < left; i += 4) {
+      const halves = halves4(v128.load(from))
+      v128.store(to, left - i > 8 ? v128.or(halves, i32x4.shl(halves4(v128.load(from, 32)), 16)) : halves)
+      from += 16
+      to += 16
+    }
   }
 }

@@ -8,7 +8,7 @@ import { dispatchAttention, ropesWithin, splitsOf } from './kernel.js'
 /** Queries that the CPU attends together at most: registers hold no more sums. */
 const TOGETHER = 4
 /** Bytes of a thread's room that the CPU needs beside what each query needs. */
-export const ATTEND_ROOM = 640
+export const ATTEND_ROOM = 208
 
 /** Where attention finds things in a row of `qkv`: `heads` queries; what follows is not looked at. */
 export interface AttendOptions {
