@@ -64,11 +64,11 @@ export function isOfBytes(kind: number): boolean {
 export const SUMS_BYTES = 128
 
 /**
- * Room that a thread needs to read a group of eight rows: scales, codes, and these once more for several tokens, with what
- * the sums of four begin with and what they come to.
+ * Room that a thread needs to read a group of eight rows: scales, codes, and these once more for several tokens; what sums
+ * begin with, and what they come to.
  */
 export function blockRoom(columns: number, several: boolean): number {
-  return (columns / 32) * (128 + 256 + (several ? 512 : 0)) + (several ? 2 * SUMS_BYTES : 0)
+  return (columns / 32) * (128 + 256 + (several ? 512 : 0)) + (several ? 2 : 1) * SUMS_BYTES
 }
 
 /** Constants and functions of the module `./abi` of `assembly/`. */

@@ -146,7 +146,7 @@ export function activationBytes(form: WeightKind, columns: number, variant: Kern
 export function unpackingRoom(multiplied: WeightKind, columns: number, rows: number): number {
   const kind = multiplied & ~BYTE_WAYS
   // Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens.
-  if (kind === Q4) return rows >= MANY ? columns * GROUP * 2 + SUMS_BYTES : 0
+  if (kind === Q4) return SUMS_BYTES + (rows >= MANY ? columns * GROUP * 2 : 0)
   if (kind < FIRST_BLOCK_KIND) return rows >= MANY ? SUMS_BYTES + (kind === F32 ? 0 : columns * GROUP * 4) : 0
   const room = blockRoom(columns, rows >= MANY)
   return kind >= EXACT_BLOCKS ? room + columns * GROUP * 4 : room

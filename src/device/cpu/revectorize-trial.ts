@@ -17,8 +17,8 @@ import { gatherTeam } from './team.js'
 import { FIRST_SETTLED, SETTLED, TRIAL_ROWS, type TrialHost, timesOf, WORTH } from './turns.js'
 import { instantiate, type Kernels, type KernelVariant, multipliesWholeBytes } from './wasm.js'
 
-/** As many rows of activations as `WIDENED_FROM` asks for, and one that is left; rows of a matrix, two groups and a rest; columns. */
-const [TOKENS, ROWS, COLUMNS] = [17, 20, 512]
+/** As many rows of activations as `WIDENED_FROM` asks for, and one that is left; rows of a matrix, four groups and a rest; columns. */
+const [TOKENS, ROWS, COLUMNS] = [17, 36, 512]
 /** Which that many positions lie in. */
 const PAGES = Int32Array.of(0, 1)
 /** Of attention: each two heads of queries share keys and values. */

@@ -3,7 +3,6 @@ import { X_HEADER_BYTES } from './abi'
 import { BYTES_SIGN, WORDS_BYTES } from './blocks'
 import { stepBytesOf, X_STEP_BYTES } from './layout'
 import { addPairs, dot, dotOf, pairsOf } from './q4-dot'
-import { putRows } from './rows'
 import { scaledBy, sumsOf } from './scales'
 
 /** Bits that a code of 4, 5 or 6 has beside four: T is i8, i16 or i32. */
@@ -29,21 +28,13 @@ function runsOf<L>(): i32 {
  * Codes of 4, 5 or 6 bits, in runs of one share or two (S: i8, i16), with unfolded scales, beside which leasts stand or not
  * (L: i16, i8), or with gathered ones (i64): compilers keep sums in registers only where they know how long loops are.
  * Products are added up by fours (P: i8) or by pairs (i16).
- * `low`, `high`: what the sums begin with.
+ * `sums`: what eight rows begin with, and come to.
  */
-export function oneToken<T, S, L, P>(
-  codes: usize,
-  scales: usize,
-  x: usize,
-  y: usize,
-  runs: i32,
-  zero: v128,
-  low: v128,
-  high: v128,
-  rows: i32,
-  add: bool,
-): void {
+export function oneToken<T, S, L, P>(codes: usize, scales: usize, x: usize, runs: i32, zeros: i32, sums: usize): void {
   const shares: i32 = sizeof<S>()
+  const zero = i16x8.splat(<i16>zeros)
+  let low = v128.load(sums)
+  let high = v128.load(sums, 16)
   const m = v128.load_splat<i32>(x, 8)
   const m4 = i16x8.shl(m, 4)
   const m8 = i16x8.shl(m, 8)
@@ -155,8 +146,8 @@ export function oneToken<T, S, L, P>(
       }
     }
   }
-  putRows(y, low, rows, add)
-  putRows(y + 16, high, rows - 4, add)
+  v128.store(sums, low)
+  v128.store(sums, high, 16)
 }
 
 /**
@@ -167,13 +158,13 @@ export function oneTokenOfBytes<T, P>(
   codes: usize,
   scales: usize,
   x: usize,
-  y: usize,
   runs: i32,
-  zero: v128,
-  sign: v128,
-  rows: i32,
-  add: bool,
+  zeros: i32,
+  flips: i32,
+  sums: usize,
 ): void {
+  const zero = i16x8.splat(<i16>zeros)
+  const sign = i8x16.splat(<i8>flips)
   const m = v128.load_splat<i32>(x, 8)
   const upper = i16x8.splat(<i16>0xff00)
   const flip = i8x16.splat(BYTES_SIGN)
@@ -183,8 +174,7 @@ export function oneTokenOfBytes<T, P>(
   let high = low
   for (let run = 0; run < runs; run++) {
     const header = x
-    const sums = sumsOf(header, 1, 0)
-    let a0 = i32x4.dot_i16x8_s(sums, zero)
+    let a0 = i32x4.dot_i16x8_s(sumsOf(header, 1, 0), zero)
     let a1 = a0
     let h0 = i32x4.splat(0)
     let h1 = h0
@@ -259,6 +249,6 @@ export function oneTokenOfBytes<T, P>(
     high = scaledBy(a1, v128.load(scales, 16), by, high)
     scales += 32
   }
-  putRows(y, low, rows, add)
-  putRows(y + 16, high, rows - 4, add)
+  v128.store(sums, low)
+  v128.store(sums, high, 16)
 }

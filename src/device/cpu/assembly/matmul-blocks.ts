@@ -11,7 +11,7 @@ import { quadOfPairs, quadOfPlanes, quadOfWide, signBytes, unpackRuns, widenByte
 import { oneToken, oneTokenOfBytes } from './matmul-blocks-one'
 import { dense1 } from './matmul-dense'
 import { dot } from './q4-dot'
-import { putQuad } from './rows'
+import { putEight, putQuad } from './rows'
 import { leastsOfFour, leastsOfOne } from './scales'
 import { blockGroup, hasLeast, roomAfter, runsAt, runZero, shareBytes, unfold } from './unfold'
 
@@ -39,13 +39,12 @@ export function multiplyBlocks(
   const whole = ASC_FEATURE_RELAXED_SIMD && (kind & WHOLE) !== 0
   // Codes have no sign. A product that takes them for signed needs theirs, and then nothing stands for zero.
   const signed = whole && takesForSigned(x)
-  const sign = i8x16.splat(signed ? BYTES_SIGN : 0)
+  const flips = signed ? BYTES_SIGN : 0
   kind &= WIDE_BLOCKS - 1
   const bits = runOf(kind)
   const shares = sharesOf(kind)
   const least = hasLeast(kind)
   const zeros = wide || signed ? 0 : -runZero(kind) * X_FACTOR
-  const zero = i16x8.splat(<i16>zeros)
   const runs = k / BLOCK
   const quads = tokens & ~3
   const planes = room + roomAfter(kind, k)
@@ -95,22 +94,18 @@ export function multiplyBlocks(
     }
     if (gathered && t < tokens) gather(kind, group, room, k)
     for (; t < tokens; t++) {
-      let low = f32x4.splat(0)
-      let high = low
       if (gathered && least) {
         if (g === from || tokens > 1) sizesOf(xt, sizes, runs)
         leastsOfSix(group, sizes, leasts + 32, leasts, blocks)
-        low = f32x4.neg(v128.load(leasts))
-        high = f32x4.neg(v128.load(leasts, 16))
-      } else if (least) {
-        leastsOfOne(room, xt, runs, shares, planes)
-        low = v128.load(planes)
-        high = v128.load(planes, 16)
-      }
-      if (whole) oneTokenOfBytes<i8, i64>(codes, room, xt, yt, runs, zero, sign, rows, add)
+        v128.store(planes, f32x4.neg(v128.load(leasts)))
+        v128.store(planes, f32x4.neg(v128.load(leasts, 16)), 16)
+      } else if (least) leastsOfOne(room, xt, runs, shares, planes)
+      else memory.fill(planes, 0, 32)
+      if (whole) oneTokenOfBytes<i8, i64>(codes, room, xt, runs, zeros, flips, planes)
       else if (ASC_FEATURE_RELAXED_SIMD && pairs) {
-        one<i16>(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
-      } else one<i8>(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
+        one<i16>(bits, wide, shares, least, gathered, codes, room, xt, runs, zeros, planes)
+      } else one<i8>(bits, wide, shares, least, gathered, codes, room, xt, runs, zeros, planes)
+      putEight(planes, yt, rows, add)
       xt += xStride
       yt += yStride
     }
@@ -135,28 +130,24 @@ function one<P>(
   codes: usize,
   scales: usize,
   x: usize,
-  y: usize,
   runs: i32,
-  zero: v128,
-  low: v128,
-  high: v128,
-  rows: i32,
-  add: bool,
+  zeros: i32,
+  sums: usize,
 ): void {
   if (bits === 8) {
-    if (ASC_FEATURE_RELAXED_SIMD && !wide) oneTokenOfBytes<i8, P>(codes, scales, x, y, runs, zero, zero, rows, add)
-    else oneTokenOfBytes<i16, P>(codes, scales, x, y, runs, zero, zero, rows, add)
-  } else if (bits === 6) oneToken<i32, i16, i64, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    if (ASC_FEATURE_RELAXED_SIMD && !wide) oneTokenOfBytes<i8, P>(codes, scales, x, runs, zeros, 0, sums)
+    else oneTokenOfBytes<i16, P>(codes, scales, x, runs, zeros, 0, sums)
+  } else if (bits === 6) oneToken<i32, i16, i64, P>(codes, scales, x, runs, zeros, sums)
   else if (bits === 5) {
-    if (gathered) oneToken<i16, i8, i64, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
-    else if (least) oneToken<i16, i8, i16, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
-    else oneToken<i16, i8, i8, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
-  } else if (gathered) oneToken<i8, i8, i64, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    if (gathered) oneToken<i16, i8, i64, P>(codes, scales, x, runs, zeros, sums)
+    else if (least) oneToken<i16, i8, i16, P>(codes, scales, x, runs, zeros, sums)
+    else oneToken<i16, i8, i8, P>(codes, scales, x, runs, zeros, sums)
+  } else if (gathered) oneToken<i8, i8, i64, P>(codes, scales, x, runs, zeros, sums)
   else if (shares === 1) {
-    if (least) oneToken<i8, i8, i16, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
-    else oneToken<i8, i8, i8, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
-  } else if (least) oneToken<i8, i16, i16, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
-  else oneToken<i8, i16, i8, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    if (least) oneToken<i8, i8, i16, P>(codes, scales, x, runs, zeros, sums)
+    else oneToken<i8, i8, i8, P>(codes, scales, x, runs, zeros, sums)
+  } else if (least) oneToken<i8, i16, i16, P>(codes, scales, x, runs, zeros, sums)
+  else oneToken<i8, i16, i8, P>(codes, scales, x, runs, zeros, sums)
 }
 
 /** With activations as they are. `room`: that of `multiplyBlocks`, and a group of rows in f32. */

@@ -30,8 +30,11 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
   const gap = <usize>k * step
   const end = x + ((<usize>k) << 2)
   const bits = bitsOf<T>()
+  // Each has a quarter of them, so that it reads memory in order.
+  const quarter = (to - from) / TOGETHER
+  const far = <usize>quarter * gap
   let p = w + <usize>from * gap
-  for (; from + TOGETHER <= to; from += TOGETHER) {
+  for (const stop = from + quarter; from < stop; from++) {
     let s0 = f32x4.splat(0)
     let s1 = s0
     let t0 = s0
@@ -40,9 +43,9 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
     let u1 = s0
     let v0 = s0
     let v1 = s0
-    let q = p + gap
-    let r = q + gap
-    let o = r + gap
+    let q = p + far
+    let r = q + far
+    let o = r + far
     for (let xp = x; xp < end; xp += 4) {
       const e = v128.load_splat<f32>(xp)
       let line = v128.load(p)
@@ -62,12 +65,13 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
       r += step
       o += step
     }
-    p = o
     putGroup<T>(y, from, s0, s1, n, add)
-    putGroup<T>(y, from + 1, t0, t1, n, add)
-    putGroup<T>(y, from + 2, u0, u1, n, add)
-    putGroup<T>(y, from + 3, v0, v1, n, add)
+    putGroup<T>(y, from + quarter, t0, t1, n, add)
+    putGroup<T>(y, from + quarter * 2, u0, u1, n, add)
+    putGroup<T>(y, from + quarter * 3, v0, v1, n, add)
   }
+  from += quarter * 3
+  p += far * 3
   for (; from < to; from++) {
     let s0 = f32x4.splat(0)
     let s1 = s0

@@ -7,10 +7,20 @@
 import { GROUP, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
 import { Q4_SCALES_BYTES, Q4_STEP_BYTES, X_STEP_BYTES } from './layout'
 import { addPairs, dot, pairsOf, scaled } from './q4-dot'
-import { putRows } from './rows'
+import { putEight } from './rows'
 
 /** One token, products added up by fours (P: i8) or by pairs (i16). */
-export function matmulQ4x1<P>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, blocks: i32, add: bool): void {
+export function matmulQ4x1<P>(
+  w: usize,
+  x: usize,
+  y: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  blocks: i32,
+  add: bool,
+  sums: usize,
+): void {
   const m = v128.load_splat<i32>(x, 8)
   const m4 = i16x8.shl(m, 4)
   const m8 = i16x8.shl(m, 8)
@@ -67,8 +77,9 @@ export function matmulQ4x1<P>(w: usize, x: usize, y: usize, from: i32, to: i32, 
       low = scaled(a0, scales, header, low)
       high = scaled(a1, scales + 16, header, high)
     }
+    v128.store(sums, low)
+    v128.store(sums, high, 16)
     const row = g * GROUP
-    putRows(y + ((<usize>row) << 2), low, n - row, add)
-    putRows(y + ((<usize>row) << 2) + 16, high, n - row - 4, add)
+    putEight(sums, y + ((<usize>row) << 2), n - row, add)
   }
 }

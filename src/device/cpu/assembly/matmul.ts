@@ -60,9 +60,9 @@ export function multiply(
   } else if (kind >= FIRST_BLOCK_KIND) {
     multiplyBlocks(kind | way, w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
   } else {
-    // Of few tokens each has groups of its own side by side.
+    // One token needs each weight once. Of few tokens each has groups of its own side by side.
     const fit = TILE_BYTES / groupBytes(kind, k)
-    const tile = tokens < 4 ? max(TOGETHER, fit & -TOGETHER) : max(1, fit)
+    const tile = tokens === 1 ? to - from : tokens < 4 ? max(TOGETHER, fit & -TOGETHER) : max(1, fit)
     for (let g = from; g < to; g += tile) {
       multiplyTile(kind, w, x, xStride, y, yStride, g, min(g + tile, to), n, k, tokens, add, planes)
     }
@@ -87,7 +87,7 @@ function multiplyQ4<P>(
   const quads = tokens >> 2
   if (quads > 0) matmulQ4x4<P>(w, x, xStride, y, yStride, from, to, n, blocks, add, quads, planes)
   for (let t = quads * 4; t < tokens; t++) {
-    matmulQ4x1<P>(w, x + <usize>t * xStride, y + <usize>t * yStride, from, to, n, blocks, add)
+    matmulQ4x1<P>(w, x + <usize>t * xStride, y + <usize>t * yStride, from, to, n, blocks, add, planes)
   }
 }
 

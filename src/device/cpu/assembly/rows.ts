@@ -12,6 +12,15 @@ export function putRows(y: usize, value: v128, rows: i32, add: bool): void {
   }
 }
 
+/**
+ * What eight rows come to with a token. Products leave it in `sums`, side by side and without a branch: then V8's revectorizer,
+ * where it is on, makes operations of 256 bits of theirs.
+ */
+export function putEight(sums: usize, y: usize, rows: i32, add: bool): void {
+  putRows(y, v128.load(sums), rows, add)
+  putRows(y + 16, v128.load(sums, 16), rows - 4, add)
+}
+
 /** Sums of eight rows with four tokens. Of a class, as only its functions can stand wherever they are used (`exp.ts`). */
 // biome-ignore lint/complexity/noStaticOnlyClass: see above
 export class Quad {
@@ -29,14 +38,10 @@ export class Quad {
   }
 }
 
-/**
- * What eight rows come to with four tokens, which lie `yStride` bytes apart. Products leave it in `sums`, side by side and
- * without a branch: then V8's revectorizer, where it is on, makes operations of 256 bits of theirs.
- */
+/** The same with four tokens, which lie `yStride` bytes apart. */
 export function putQuad(sums: usize, y: usize, yStride: usize, rows: i32, add: bool): void {
   for (const end = sums + 128; sums < end; sums += 32) {
-    putRows(y, v128.load(sums), rows, add)
-    putRows(y + 16, v128.load(sums, 16), rows - 4, add)
+    putEight(sums, y, rows, add)
     y += yStride
   }
 }
