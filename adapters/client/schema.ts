@@ -49,14 +49,14 @@ export function jsonSchemaOf(schema: AnySchema): JsonSchema {
   if (!isStandard(schema)) return plainSchema(schema)
   const { vendor, jsonSchema } = schema['~standard']
   if (jsonSchema) return closed(jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema
-  const how = HOW_TO[vendor] ?? 'pass a JSON Schema instead'
+  const how = HOW_TO.get(vendor) ?? 'pass a JSON Schema instead'
   throw refusal(`This ${vendor} schema has no JSON Schema ('~standard'.jsonSchema): ${how}.`)
 }
 
-const HOW_TO: Readonly<Record<string, string>> = {
-  valibot: "pass 'toStandardJsonSchema(schema)' of @valibot/to-json-schema instead",
-  zod: 'it needs zod 4.2 or newer',
-}
+const HOW_TO: ReadonlyMap<string, string> = new Map([
+  ['valibot', "pass 'toStandardJsonSchema(schema)' of @valibot/to-json-schema instead"],
+  ['zod', 'it needs zod 4.2 or newer'],
+])
 
 function plainSchema(schema: unknown): JsonSchema {
   if (!isObject(schema)) throw refusal('The schema must be an object: a JSON Schema, or one of zod or another library.')
