@@ -16,7 +16,7 @@ import { Conversations, type ResponseStore } from './endpoints/responses/store/s
 import { telling } from './endpoints/responses/store/telling.js'
 import { ENDPOINTS } from './endpoints.js'
 import { Router, respond } from './respond.js'
-import { Deadlines } from './stream/abort.js'
+import { Deadlines, LEAVE_MS } from './stream/abort.js'
 
 export interface V1Options {
   /** What runs the models. */
@@ -231,6 +231,7 @@ export function createV1(options: V1Options): V1 {
     bodyLimit,
     bodies: new Bodies(bodiesLimit),
     deadlines: new Deadlines(timeoutMs, timedOut),
+    patience: new Deadlines(LEAVE_MS, () => undefined),
     stallMs: timeLimit('stallMs', options.stallMs ?? 30_000),
     describeSchema: options.describeSchema ?? true,
     calibrated: options.calibrated ?? false,

@@ -65,6 +65,7 @@ function ask(part: Setup = {}) {
   const service = {
     ...{ engine, describeSchema: true, constraints: new Constraints(), fingerprints: new Map([['a/b', 'fp_before']]) },
     deadlines: new Deadlines(undefined, () => undefined),
+    patience: new Deadlines(undefined, () => undefined),
     admission: {
       enter: (_: string, __: AbortSignal, { weight }: { weight: number }) => {
         steps.push(`enter ${weight}`)

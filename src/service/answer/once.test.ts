@@ -14,6 +14,7 @@ it('has one place from its beginning to its end where its model is there', async
   const service = {
     engine: scripted({ models: { [MODEL]: 'Hi' } }),
     deadlines: new Deadlines(undefined, () => undefined),
+    patience: new Deadlines(undefined, () => undefined),
     loader: { ready: () => undefined },
     admission: {
       running: 2,

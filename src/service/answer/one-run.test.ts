@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { ChatCall, Part } from '../../contract/engine.js'
 import { V1Error } from '../../contract/errors.js'
 import type { UsageEvent } from '../../usage/ledger.js'
-import { Deadlines } from '../stream/abort.js'
+import { Deadlines, LEAVE_MS } from '../stream/abort.js'
 import { Answer } from '../wire/reply.js'
 import { Run, timedOut } from './run.js'
 import type { Exchange, Service } from './service.js'
@@ -28,6 +28,7 @@ function runOf(
   const began: number[] = []
   const service = {
     deadlines: new Deadlines(undefined, () => undefined),
+    patience: new Deadlines(LEAVE_MS, () => undefined),
     admission: {
       running: 2,
       enter: (caller: string, signal: AbortSignal, request: object) => {
@@ -612,7 +613,7 @@ describe('a run whose engine does not end', () => {
     "The engine did not end request req_1 of a/b within 5000 ms after all choices had finished, and is not waited for. Let 'generate' return after its last part."
 
   it.each(['when it is told', 'never'])('is whole once it might have, and so is its place free: %s', async (how) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const forever = async function* (): AsyncIterable<Part> {
       yield text('Hi')
       yield finish
@@ -646,7 +647,7 @@ describe('a run whose engine does not end', () => {
   })
 
   it('is not waited for by the prompts that are to begin yet', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const engine = {
       generate: async function* (): AsyncIterable<Part> {
         yield text('Hi')
@@ -693,7 +694,7 @@ describe('the one result of a run', () => {
   })
 
   it('of an engine that does not stop keeps its place for a while, and no longer', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     try {
       const { run, steps, logged } = runOf()
       await run.enter()

@@ -1,6 +1,7 @@
-import type { ChatCall, Engine, Part, Usage } from '../../contract/index.js'
+import type { ChatCall, Part, Usage } from '../../contract/index.js'
 import { PartQueue } from '../../platform/index.js'
 import { Leavable } from '../stream/abort.js'
+import type { Service } from './service.js'
 
 /** Answers of one request that an engine makes at a time, one call's at least: it does as many side by side as it can. */
 const AT_ONCE = 16
@@ -13,7 +14,7 @@ type Come = { readonly at: number } & ({ readonly part: Part | undefined } | { r
  * of each that did not end.
  */
 export async function* generateEach(
-  engine: Engine,
+  { engine, patience }: Service,
   call: ChatCall,
   prompts: readonly NonNullable<ChatCall['prompt']>[],
   late: () => void,
@@ -33,7 +34,7 @@ export async function* generateEach(
   const come = new PartQueue<Come>(prompts.length, () => {})
   const ask = (at: number) => {
     const told = (part: Part | undefined) => come.push({ at, part })
-    running.get(at)!.ask(told, (error) => come.push({ at, error }), open[at] === 0)
+    running.get(at)!.ask(told, (error) => come.push({ at, error }), open[at] === 0 ? patience : undefined)
   }
   let begun = 0
   const begin = () => {

@@ -109,7 +109,7 @@ export class Run {
     const { engine } = this.#service
     this.answer = new Answer(call.n)
     this.#check = check
-    const parts = prompts ? generateEach(engine, call, prompts, this.#late) : engine.generate(call)
+    const parts = prompts ? generateEach(this.#service, call, prompts, this.#late) : engine.generate(call)
     this.#parts = new Leavable(parts, this.#take)
   }
 
@@ -148,7 +148,7 @@ export class Run {
   ask(resolve: (part: Part | undefined) => void, reject: (error: unknown) => void): void {
     if (this.signal.aborted) reject(this.signal.reason)
     else if (++this.#asked % WITHOUT_A_BREATH === 0) void breathe().then(() => this.ask(resolve, reject))
-    else this.#parts!.ask(resolve, reject, this.answer!.finished)
+    else this.#parts!.ask(resolve, reject, this.answer!.finished ? this.#service.patience : undefined)
   }
 
   readonly #take = (part: Part | undefined): Part | undefined | Promise<Part> => {

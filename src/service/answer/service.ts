@@ -30,6 +30,8 @@ export interface Service {
   readonly bodyLimit: number
   readonly bodies: Bodies
   readonly deadlines: Deadlines
+  /** For an engine that has finished all choices, and has not returned. */
+  readonly patience: Deadlines
   readonly stallMs: number | undefined
   readonly describeSchema: boolean
   /** Whether decisions are told by a fitted temperature where a request does not say. */

@@ -128,7 +128,7 @@ export class Leavable<T> {
   /** Of the one who waits for an answer. */
   #resolve: ((value: T | undefined) => void) | undefined
   #reject: ((reason: unknown) => void) | undefined
-  #patience: ReturnType<typeof setTimeout> | undefined
+  #inTime: (() => void) | undefined
   #ended = false
 
   /**
@@ -146,12 +146,12 @@ export class Leavable<T> {
 
   /**
    * Asks for the next value, undefined at the end; one of the two is called, once, and neither may throw. One at a time.
-   * `over`: all that matters has been said, so that what does not come soon is taken for the end.
+   * `patience`: all that matters has been said, so that what does not come by then is taken for the end.
    */
-  ask(resolve: (value: T | undefined) => void, reject: (reason: unknown) => void, over = false): void {
+  ask(resolve: (value: T | undefined) => void, reject: (reason: unknown) => void, patience?: Deadlines): void {
     this.#resolve = resolve
     this.#reject = reject
-    if (over) this.#patience = setTimeout(() => this.#onNext({ done: true, late: true, value: undefined }), LEAVE_MS)
+    this.#inTime = patience?.begin(() => this.#onNext({ done: true, late: true, value: undefined }))
     try {
       this.#iterator.next().then(this.#onNext, this.#broke)
     } catch (error) {
@@ -203,7 +203,8 @@ export class Leavable<T> {
   /** False where nobody waits any more. */
   #settle(): boolean {
     const waits = this.#reject !== undefined
-    clearTimeout(this.#patience)
+    this.#inTime?.()
+    this.#inTime = undefined
     this.#resolve = undefined
     this.#reject = undefined
     return waits

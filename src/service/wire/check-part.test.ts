@@ -13,11 +13,10 @@ it.each<Part>([
   { type: 'finish', choice: 0, reason: 'tool_calls' },
   { type: 'usage', usage },
   { type: 'usage', usage: { ...usage, reasoningTokens: 1 } },
+  { type: 'prompt', tokens: [1, 0] },
+  { type: 'prompt', choice: 1, tokens: [], text: 'a', logprobs: [{ token: 'a', bytes: null, logprob: -1, top: [] }] },
+  { type: 'evidence', choice: 0, evidence: { pointer: '/a', confidence: 0.5 } },
 ])('takes $type', (part) => expect(() => checkPart(part)).not.toThrow())
-
-it.each(['evidence', 'prompt'])('takes %s, whatever is in it', (type) =>
-  expect(() => checkPart({ type } as unknown as Part)).not.toThrow(),
-)
 
 it.each([
   [{ type: 'text-delta', text: undefined }, 'a text-delta whose text is undefined'],
@@ -30,6 +29,14 @@ it.each([
   [{ type: 'usage', usage: { ...usage, completionTokens: NaN } }, 'counted NaN completionTokens'],
   [{ type: 'usage', usage: { ...usage, cachedTokens: -1 } }, 'counted -1 cachedTokens'],
   [{ type: 'usage', usage: { ...usage, reasoningTokens: 0.5 } }, 'counted 0.5 reasoningTokens'],
+  [{ type: 'evidence' }, 'a evidence whose evidence is undefined'],
+  [{ type: 'evidence', evidence: { pointer: '/a', confidence: NaN } }, 'whose evidence is'],
+  [{ type: 'evidence', evidence: { confidence: 1 } }, 'whose evidence is'],
+  [{ type: 'prompt' }, 'a prompt whose tokens is undefined'],
+  [{ type: 'prompt', tokens: [0.5] }, 'a prompt whose tokens is 0.5'],
+  [{ type: 'prompt', tokens: [1], logprobs: [{ token: 5, top: [] }] }, 'a prompt whose logprobs is'],
+  [{ type: 'prompt', tokens: [1], logprobs: [{ token: 'a' }] }, 'a prompt whose logprobs is'],
+  [{ type: 'prompt', tokens: [1], choice: -1 }, 'a prompt whose choice is -1'],
   [{ type: 'text' }, 'a part of type text, which there is not'],
 ])('says what is wrong with %j', (part, message) => {
   expect(() => checkPart(part as unknown as Part)).toThrow(message)

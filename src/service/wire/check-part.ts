@@ -1,4 +1,4 @@
-import type { Decision, Part, PromptLogprob, Usage } from '../../contract/index.js'
+import type { Decision, Evidence, Part, PromptLogprob, Usage } from '../../contract/index.js'
 
 const REASONS: ReadonlySet<unknown> = new Set(['stop', 'length', 'tool_calls'])
 
@@ -32,8 +32,7 @@ export function checkPart(part: Part): void {
       checkUsage(part.usage)
       return
     case 'evidence':
-      check('pointer', part.evidence.pointer, typeof part.evidence.pointer === 'string')
-      check('confidence', part.evidence.confidence, Number.isFinite(part.evidence.confidence))
+      check('evidence', part.evidence, isEvidence(part.evidence))
       break
     case 'prompt':
       check('tokens', part.tokens, areTokens(part.tokens))
@@ -49,6 +48,9 @@ export function checkPart(part: Part): void {
 
 /** Or nothing, in whichever words. */
 const isText = (value: unknown): boolean => value == null || typeof value === 'string'
+
+const isEvidence = (value: Partial<Evidence> | undefined): boolean =>
+  typeof value?.pointer === 'string' && Number.isFinite(value.confidence)
 
 export const areTokens = (value: unknown): boolean => Array.isArray(value) && value.every(isCount)
 

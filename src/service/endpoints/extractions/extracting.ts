@@ -159,7 +159,8 @@ class Writing {
     const evidence = new Map<string, Evidence>()
     const generated = engine.generate(this.#chatCall(id, field, signal, constraint.grammar))
     const parts = new Leavable<Part>(generated, (part) => part && answer.take(part))
-    const next = () => new Promise<Part | undefined>((...heard) => parts.ask(...heard, answer.finished))
+    const patience = () => (answer.finished ? this.#service.patience : undefined)
+    const next = () => new Promise<Part | undefined>((...heard) => parts.ask(...heard, patience()))
     try {
       let count = 0
       for (let part = await next(); part; part = await next()) {
