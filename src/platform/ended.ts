@@ -11,13 +11,17 @@ export function hasEnded(program: Program, pid: number): boolean {
   }
 }
 
-interface Files {
-  readlinkSync(path: string): string
-  readFileSync(path: string, encoding: 'utf8'): string
+interface Host {
+  readonly os: Pick<typeof import('node:os'), 'hostname'>
+  readonly fs: Pick<typeof import('node:fs'), 'readlinkSync' | 'readFileSync'>
+  readonly crypto: Pick<typeof import('node:crypto'), 'createHash'>
 }
 
-/** What process ids belong to: a machine since it was started, or a container on it. */
-export function processHost(os: { hostname(): string }, fs: Files): string {
+/** What process ids belong to, a machine since it was started or a container on it, as a word for names of files. */
+export const processHost = (host: Host): string =>
+  host.crypto.createHash('sha256').update(nameOf(host)).digest('hex').slice(0, 8)
+
+function nameOf({ os, fs }: Host): string {
   try {
     // Linux tells apart containers whose machines have one name, and one start of a machine from another.
     const [container, start] = [fs.readlinkSync('/proc/self/ns/pid'), '/proc/sys/kernel/random/boot_id']

@@ -16,14 +16,14 @@ export interface UsageEntry {
 /** The beginnings of entries. Where a process died before it wrote a line's end, the next line follows it directly. */
 const BEGINNING = /(?=\{"(?:time|start|sealed|opened)":)/
 
-const ID = /^\d+-[a-z0-9]+$/
+const ID = /^\d+-[a-z0-9]+-[a-z0-9]+$/
 
 export const usageEntriesOf = (line: string): UsageEntry[] =>
   line.split(BEGINNING).map((text) => ({ text, ...read(text) }))
 
 function read(text: string): Omit<UsageEntry, 'text'> {
   try {
-    const entry = JSON.parse(text) as Partial<UsageRow & UsageEvent & UsageEntry>
+    const entry = JSON.parse(text) as Partial<UsageRow & UsageEvent & UsageEntry & { by: string }>
     const { promptTokens, cachedTokens, completionTokens, caller, model, sealed, opened } = entry
     if (ID.test(sealed ?? '')) return { sealed: sealed! }
     if (ID.test(opened ?? '')) return { opened: opened! }
@@ -31,7 +31,8 @@ function read(text: string): Omit<UsageEntry, 'text'> {
     if (![promptTokens, cachedTokens, completionTokens].every(Number.isFinite)) return {}
     if (Number.isFinite(entry.time)) return { row: rowOf(entry as UsageEvent) }
     const sums = [entry.start, entry.requests, entry.errors, entry.aborts]
-    return sums.every(Number.isFinite) ? { row: entry as UsageRow } : {}
+    const { by: _, ...row } = entry
+    return sums.every(Number.isFinite) ? { row: row as UsageRow } : {}
   } catch {
     return {}
   }

@@ -308,8 +308,8 @@ describe('a ledger that several keep', () => {
     const system = await nodeSystem()
     const [one, other] = [fileUsage(path), fileUsage(path)]
     for (const ledger of [one, other]) await ledger.record(usageEvent())
-    const id = `${process.pid}-abc`
-    writeFileSync(`${path}.${id}.busy`, system.host)
+    const id = `${process.pid}-${system.host}-abc`
+    writeFileSync(`${path}.${id}.busy`, '')
     appendFileSync(path, mark('sealed', id))
     let stored = 0
     const recording = [one, other].map((ledger) =>
@@ -336,15 +336,16 @@ describe('a ledger that several keep', () => {
     const gone = spawnSync(process.execPath, ['-e', '']).pid
     const one = fileUsage(path)
     await one.record(usageEvent())
-    for (const id of [`${gone}-abc`, `${gone}-def`]) {
-      writeFileSync(`${path}.${id}.busy`, (await nodeSystem()).host)
+    const { host } = await nodeSystem()
+    for (const id of [`${gone}-${host}-abc`, `${gone}-${host}-def`]) {
+      writeFileSync(`${path}.${id}.busy`, '')
       // It has lost its end before it.
       appendFileSync(path, `{"time":5${mark('sealed', id)}`)
       await one.record(usageEvent())
     }
     appendFileSync(
       path,
-      `${mark('sealed', '1-b')}${mark('sealed', '1-c')}${mark('opened', '1-c')}${mark('opened', '1-b')}`,
+      `${mark('sealed', '1-a-b')}${mark('sealed', '1-a-c')}${mark('opened', '1-a-c')}${mark('opened', '1-a-b')}`,
     )
     await one.record(usageEvent())
     for (const ledger of [one, fileUsage(path)]) {
@@ -354,14 +355,41 @@ describe('a ledger that several keep', () => {
     expect(notesOf(path)).toEqual([])
   })
 
+  it('knows its own sums from the same ones of another behind a mark', async () => {
+    const path = newFile()
+    const system = await nodeSystem()
+    const warning = vi.spyOn(console, 'warn').mockReturnValue()
+    const sums: string[] = []
+    let isFull = true
+    const writeSync = (file: number, bytes: Uint8Array) => {
+      const line = new TextDecoder().decode(bytes)
+      if (isFull && line.includes('req_')) throw new Error('ENOSPC')
+      const written = fs.writeSync(file, bytes)
+      if (line.includes('"start"')) {
+        sums.push(line)
+        const other = line.trim().replace(system.host, 'elsewhere')
+        if (sums.length === 1) appendFileSync(path, `${mark('sealed', '1-elsewhere-abc')}${other}\n`)
+      }
+      return written
+    }
+    const one = fileUsageOn(async () => ({ ...system, fs: { ...system.fs, writeSync } }), path, {})
+    await one.record(usageEvent())
+    isFull = false
+    await one.record(usageEvent())
+    await one.close?.()
+    expect(sums).toHaveLength(1)
+    expect(await requestsOf(fileUsage(path))).toBe(2)
+    warning.mockRestore()
+  })
+
   it('is summed up by one at a time', async () => {
     const path = newFile()
     const first = fileUsage(path)
     for (let i = 0; i < 4; i++) await first.record(usageEvent())
     await first.close?.()
     const system = await nodeSystem()
-    const busy = `${path}.${process.pid}-abc.busy`
-    writeFileSync(busy, system.host)
+    const busy = `${path}.${process.pid}-${system.host}-abc.busy`
+    writeFileSync(busy, '')
     const opened: string[] = []
     const openSync = (name: string, flags: string) => {
       opened.push(name)
@@ -406,8 +434,8 @@ describe('a ledger that several keep', () => {
     const first = fileUsage(path)
     for (let i = 0; i < 4; i++) await first.record(usageEvent())
     await first.close?.()
-    const note = `${path}.1-abc.busy`
-    writeFileSync(note, 'another machine')
+    const note = `${path}.1-another-abc.busy`
+    writeFileSync(note, '')
     const then = Date.now() / 1000 - age
     fs.utimesSync(note, then, then)
     const second = fileUsage(path, { maxLines: 1 })

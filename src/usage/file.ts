@@ -176,7 +176,8 @@ class FileLedger {
     for (let row = this.#unsaved.take(); row; row = this.#unsaved.take()) {
       let stored = false
       try {
-        stored = this.#add(JSON.stringify(row))
+        // Of two who save the same sums each knows its own line, as it does that of a request by its id.
+        stored = this.#add(JSON.stringify({ ...row, by: this.#presence.id }))
       } finally {
         if (!stored) this.#unsaved.add(row)
       }

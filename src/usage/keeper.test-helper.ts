@@ -7,8 +7,10 @@ const [path, maxLines] = process.argv.slice(2) as [string, string]
 const ledger = fileUsage(path, { maxLines: Number(maxLines) })
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
+let recorded = 0
+
 async function record(): Promise<void> {
-  await ledger.record(usageEvent())
+  await ledger.record(usageEvent({ requestId: `req_${process.pid}_${recorded++}` }))
   say('kept')
 }
 

@@ -142,7 +142,7 @@ describe('a file of lines', () => {
 describe('lines that take the place of others', () => {
   const fresh = () => mapped(['sum', 'é'], (line) => line)
   const notes = () => readdirSync(folder).sort()
-  const MARK = '{"sealed":"1-a"}'
+  const MARK = '{"sealed":"1-a-b"}'
   /** What `replace` asks for. */
   const sealed = (file: LineFile) => () => {
     file.append(MARK)

@@ -7,8 +7,9 @@ const FORBIDDEN: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', '
 
 /**
  * Who is about to replace a file. Whoever wants to leaves a note beside it (`<file>.<id>.busy`), and may if it sees that of
- * nobody else: of two who come at once each writes its note before it looks for others, so at least one sees the other. A
- * note of a process that was killed is taken away by the next one who comes.
+ * nobody else: of two who come at once each makes its note before it looks for others, so at least one sees the other. A
+ * note of a process that was killed is taken away by the next one who comes: its name says all, as a process may be killed
+ * before it has written anything into it.
  */
 export class Presence {
   readonly id: string
@@ -21,7 +22,7 @@ export class Presence {
     this.#system = system
     this.#folder = path.slice(0, name) || './'
     this.#file = path.slice(name)
-    this.id = `${system.pid}-${Math.random().toString(36).slice(2, 10)}`
+    this.id = `${system.pid}-${system.host}-${Math.random().toString(36).slice(2, 10)}`
   }
 
   /** Whether the file may be replaced, until `settle`: in a folder that takes no notes it never may. */
@@ -56,9 +57,10 @@ export class Presence {
     const facts = fs.statSync(note, { throwIfNoEntry: false })
     if (facts === undefined) return false
     const pid = Number.parseInt(id, 10)
+    const isOfHere = id.split('-')[1] === host
     // In a container that is started again a process has the number of the one that was killed.
     const isGone = () => ended(pid) || (pid === own && facts.mtimeMs < began)
-    const gone = hostOf(fs, note) === host ? isGone() : Date.now() - facts.mtimeMs > BELIEVED_MS
+    const gone = isOfHere ? isGone() : Date.now() - facts.mtimeMs > BELIEVED_MS
     if (gone) fs.rmSync(note, { force: true })
     return !gone
   }
@@ -70,24 +72,16 @@ export class Presence {
   /** The ids of all who have left one. */
   #notes(): string[] {
     const names = this.#system.fs.readdirSync(this.#folder).filter((name) => name.startsWith(`${this.#file}.`))
-    return names.flatMap((name) => /^\.(\d+-[a-z0-9]+)\.busy$/.exec(name.slice(this.#file.length))?.[1] ?? [])
+    return names.flatMap((name) => /^\.(\d+-[a-z0-9]+-[a-z0-9]+)\.busy$/.exec(name.slice(this.#file.length))?.[1] ?? [])
   }
 }
 
-function write({ fs, host }: System, note: string): void {
+/** Something in it, which a full disk does not take. */
+function write({ fs }: System, note: string): void {
   const file = fs.openSync(note, 'w')
   try {
-    const bytes = new TextEncoder().encode(host)
-    if (fs.writeSync(file, bytes) < bytes.length) throw new Error(`ENOSPC: no space left on device, write '${note}'`)
+    if (fs.writeSync(file, Uint8Array.of(10)) < 1) throw new Error(`ENOSPC: no space left on device, write '${note}'`)
   } finally {
     fs.closeSync(file)
-  }
-}
-
-function hostOf(fs: System['fs'], note: string): string | undefined {
-  try {
-    return fs.readFileSync(note, 'utf8')
-  } catch {
-    return undefined
   }
 }

@@ -11,7 +11,6 @@ export interface FileSystem {
   renameSync(from: string, to: string): void
   closeSync(file: number): void
   readdirSync(folder: string): string[]
-  readFileSync(path: string, encoding: 'utf8'): string
   readlinkSync(path: string): string
   realpathSync(path: string): string
   rmSync(path: string, options: { force: true }): void
@@ -29,21 +28,22 @@ export interface System {
   readonly pid: number
   /** When this process began, in milliseconds. */
   readonly began: number
-  /** What its process ids belong to: a machine since it was started, or a container on it. */
+  /** What its process ids belong to, a machine since it was started or a container on it: eight letters and digits. */
   readonly host: string
   /** Whether a process of this host has ended for certain. */
   ended(pid: number): boolean
 }
 
 export async function nodeSystem(): Promise<System> {
-  const fs = await load<FileSystem>('node:fs')
+  const fs = await load<typeof import('node:fs')>('node:fs')
   const os = await load<typeof import('node:os')>('node:os')
+  const crypto = await load<typeof import('node:crypto')>('node:crypto')
   const process = await load<typeof import('node:process')>('node:process')
   return {
     fs,
     pid: process.pid,
     began: Date.now() - process.uptime() * 1000,
-    host: processHost(os, fs),
+    host: processHost({ os, fs, crypto }),
     ended: (pid) => hasEnded(process, pid),
   }
 }

@@ -44,14 +44,14 @@ async function isBeingWritten(fs: Fs, path: string, pid?: string, host?: string)
 
 let here: string | undefined
 
-/** Whose numbers of processes are known here, as a short word. */
+/** Whose numbers of processes are known here. */
 function hostHere(): string {
   const of = <T>(name: string) => builtin<T>(name)!
-  here ??= of<typeof import('node:crypto')>('node:crypto')
-    .createHash('sha256')
-    .update(processHost(of<typeof import('node:os')>('node:os'), of<typeof import('node:fs')>('node:fs')))
-    .digest('hex')
-    .slice(0, 8)
+  here ??= processHost({
+    os: of<typeof import('node:os')>('node:os'),
+    fs: of<typeof import('node:fs')>('node:fs'),
+    crypto: of<typeof import('node:crypto')>('node:crypto'),
+  })
   return here
 }
 
