@@ -269,16 +269,16 @@ class FileLedger {
     this.#since = since
     // What cannot be done now is tried again once it is half again as long.
     this.#most = before * 1.5
-    const { id } = this.#presence
-    const mark = JSON.stringify({ sealed: id })
-    const seal = () => {
-      if (this.#lines !== lines || lines.replaced || !this.#presence.alone) return false
-      lines.append(mark)
-      this.#follow()
-      return this.#sealedBy === id
-    }
     try {
       if (!this.#isFree() || !this.#presence.claim()) return
+      const { id } = this.#presence
+      const mark = JSON.stringify({ sealed: id })
+      const seal = () => {
+        if (this.#lines !== lines || lines.replaced || !this.#presence.alone) return false
+        lines.append(mark)
+        this.#follow()
+        return this.#sealedBy === id
+      }
       const rows = mapped(this.#table.rows(), (row) => JSON.stringify(row))
       if (!(yield* lines.replace(rows, seal, mark))) return
       this.#sealedBy = undefined
@@ -293,12 +293,13 @@ class FileLedger {
       this.#shortening = undefined
       // Of another file nothing of it is known.
       if (this.#lines === lines) for (const row of since.rows()) this.#table.add(row)
-      this.#giveUp(id)
+      this.#giveUp()
     }
   }
 
   /** Where the file has not been replaced it stays. */
-  #giveUp(id: string): void {
+  #giveUp(): void {
+    const { id } = this.#presence
     try {
       if (this.#sealedBy === id) this.#open(id)
     } catch {

@@ -48,6 +48,14 @@ describe('who is about to replace a file', () => {
     expect(notes()).toEqual([])
   })
 
+  it('has another id each time, so that what is said late of one time says nothing of the next', () => {
+    const one = new Presence(system(1), path)
+    one.claim()
+    const before = one.id
+    one.settle()
+    expect([one.claim(), one.isBusy(before), one.isBusy(one.id)]).toEqual([true, false, true])
+  })
+
   it('may be told apart within one process', () => {
     const [one, two] = [new Presence(system(1), path), new Presence(system(1), path)]
     expect([one.claim(), two.claim()]).toEqual([true, false])

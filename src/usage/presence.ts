@@ -12,7 +12,8 @@ const FORBIDDEN: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', '
  * before it has written anything into it.
  */
 export class Presence {
-  readonly id: string
+  /** Another each time that it claims the file: what is said of one time says nothing of the next. */
+  id = ''
   readonly #system: System
   readonly #folder: string
   readonly #file: string
@@ -22,11 +23,11 @@ export class Presence {
     this.#system = system
     this.#folder = path.slice(0, name) || './'
     this.#file = path.slice(name)
-    this.id = `${system.pid}-${system.host}-${Math.random().toString(36).slice(2, 10)}`
   }
 
   /** Whether the file may be replaced, until `settle`: in a folder that takes no notes it never may. */
   claim(): boolean {
+    this.id = `${this.#system.pid}-${this.#system.host}-${Math.random().toString(36).slice(2, 10)}`
     try {
       write(this.#system, this.#noteOf(this.id))
     } catch (error) {
