@@ -1,5 +1,5 @@
 import type { ModelInfo, Usage } from '../../contract/index.js'
-import { checkUsage } from '../wire/check-part.js'
+import { checkUsage } from '../wire/parts.js'
 import { Answer } from '../wire/reply.js'
 import { knownModel } from './loader.js'
 import { Run } from './run.js'

@@ -1,8 +1,7 @@
 import type { ChatCall, Part, TokenLogprob, Usage, V1Error } from '../../contract/index.js'
-import { checkPart } from './check-part.js'
 import { type EvidenceOfDocument, evidenceIn, withEvidence } from './evidence.js'
-import { Halves } from './halves.js'
 import { seconds, toolCallId } from './ids.js'
+import { checkPart, Halves } from './parts.js'
 
 /** What every chunk of a reply, or the whole of it, says alike. */
 export interface ReplyHead {

@@ -3,7 +3,6 @@ import { base64, type JsonObject } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Exchange, Route, Service } from '../../answer/service.js'
-import { checkNumbers } from '../../wire/check-part.js'
 import {
   aBody,
   anArray,
@@ -18,6 +17,7 @@ import {
   wrongType,
 } from '../../wire/fields.js'
 import { embeddingId } from '../../wire/ids.js'
+import { checkNumbers } from '../../wire/parts.js'
 import { NO_USAGE } from '../../wire/reply.js'
 import { aToken } from '../../wire/sampling.js'
 

@@ -2,7 +2,6 @@ import { type Engine, type ModelInfo, type Ranking, V1Error } from '../../../con
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
-import { checkNumbers } from '../../wire/check-part.js'
 import {
   aBody,
   aBoolean,
@@ -17,6 +16,7 @@ import {
   wrongType,
 } from '../../wire/fields.js'
 import { rerankId } from '../../wire/ids.js'
+import { checkNumbers } from '../../wire/parts.js'
 import { NO_USAGE } from '../../wire/reply.js'
 
 export function checkRanks({ rank }: Engine, { id, capabilities }: ModelInfo): void {

@@ -4,7 +4,6 @@ import { readJson } from '../../answer/body.js'
 import { findModel, lookedAround, modelIdOf } from '../../answer/loader.js'
 import { once } from '../../answer/once.js'
 import type { Route, Service } from '../../answer/service.js'
-import { areTokens } from '../../wire/check-part.js'
 import {
   aBody,
   aBoolean,
@@ -19,6 +18,7 @@ import {
   unsupported,
 } from '../../wire/fields.js'
 import { readMessages } from '../../wire/messages.js'
+import { areTokens } from '../../wire/parts.js'
 import { aToken } from '../../wire/sampling.js'
 import { readTools } from '../../wire/tools.js'
 
