@@ -2,7 +2,7 @@ import type { Sampled } from '../../contract/index.js'
 import type { Channels } from '../channels.js'
 import { thoughtBudget, thoughtWish } from '../thinking.js'
 import type { Mask } from './guided.js'
-import type { Segment } from './segments.js'
+import type { Segment } from './plan.js'
 import type { Stretch, Writing } from './stretch.js'
 
 /** The head of a message, whose channel the model chooses: it thinks, says something, or calls. */

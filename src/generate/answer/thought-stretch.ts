@@ -1,5 +1,5 @@
 import type { Sampled } from '../../contract/index.js'
-import type { Segment } from './segments.js'
+import type { Segment } from './plan.js'
 import type { Stretch, Writing } from './stretch.js'
 import { Thought } from './thought.js'
 
