@@ -207,3 +207,25 @@ export function noteUnknown(object: JsonObject, known: ReadonlySet<string>, path
     if (ignored.push(at(path, name)) > MOST_NAMED) return
   }
 }
+
+/** There is one way to be served: every other is ignored and named. */
+export const aTier = oneOf(['auto', 'default'])
+/** As long as the model likes, which is what every answer is. */
+const asItComes = oneOf(['medium'])
+
+/** How long a model's answers are is its own: every word but the usual one is ignored and named. */
+export const readVerbosity = (object: JsonObject, path: string, ignored: string[]) =>
+  hint(object, 'verbosity', path, asItComes, ignored)
+
+/** Up to 16 pairs of texts, which OpenAI keeps beside what is stored. */
+export function readMetadata(value: unknown, param: string): Record<string, string> {
+  const pairs = Object.entries(anObject(value, param))
+  if (pairs.length > 16) {
+    throw badRequest(
+      param,
+      `Invalid '${param}': too many properties. Expected at most 16.`,
+      'object_above_max_properties',
+    )
+  }
+  return Object.fromEntries(pairs.map(([name, text]) => [name, aString(text, at(param, name))]))
+}

@@ -1,15 +1,19 @@
-import type { Part } from '../../../contract/index.js'
+import type { Part, V1Error } from '../../../contract/index.js'
+import { SSE_DONE, sseEvent } from '../../stream/sse.js'
 import { type EvidenceOfDocument, evidenceIn } from '../../wire/evidence.js'
 import {
   type Answer,
   type AnswerChoice,
+  type CallSpec,
   type ReplyHead,
+  type StreamReply,
+  type WholeReply,
   type WireLogprob,
   type WireUsage,
   wireLogprob,
   wireUsage,
 } from '../../wire/reply.js'
-import { CallInput } from '../../wire/tools.js'
+import { CallInput, customNames } from '../../wire/tools.js'
 
 export interface Completion {
   readonly id: string
@@ -51,7 +55,7 @@ export type CompletionCall = { readonly id: string } & (
 )
 
 /** The log probabilities of a whole answer, which only a completion has to hold back until the end. */
-export class Logprobs {
+class Logprobs {
   readonly #choices: WireLogprob[][]
 
   constructor(n: number) {
@@ -68,26 +72,44 @@ export class Logprobs {
   }
 }
 
-/** `custom`: the tools whose calls are told as texts. */
-export function completionOf(
-  head: ReplyHead,
-  answer: Answer,
-  logprobs: Logprobs | undefined,
-  custom: ReadonlySet<string>,
-): Completion {
-  const fingerprint = answer.fingerprint ?? head.fingerprint
-  return {
-    id: head.id,
-    object: 'chat.completion',
-    created: head.created,
-    model: head.model,
-    choices: answer.choices.map((choice) => completionChoice(choice, logprobs, custom)),
-    usage: wireUsage(answer.usage),
-    ...(answer.prompts[0] && { prompt_token_ids: answer.prompts[0] }),
-    ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
+export class ChatCompletion implements WholeReply {
+  readonly stream = false
+  readonly #logprobs: Logprobs | undefined
+  readonly #custom: ReadonlySet<string>
+  #head: ReplyHead | undefined
+  #answer: Answer | undefined
+
+  constructor({ topLogprobs, n, tools }: CallSpec) {
+    this.#custom = customNames(tools)
+    this.#logprobs = topLogprobs === undefined ? undefined : new Logprobs(n)
+  }
+
+  begin(head: ReplyHead, answer: Answer): void {
+    this.#head = head
+    this.#answer = answer
+  }
+
+  part(part: Part): void {
+    this.#logprobs?.take(part)
+  }
+
+  whole(): Completion {
+    const [head, answer] = [this.#head!, this.#answer!]
+    const fingerprint = answer.fingerprint ?? head.fingerprint
+    return {
+      id: head.id,
+      object: 'chat.completion',
+      created: head.created,
+      model: head.model,
+      choices: answer.choices.map((choice) => completionChoice(choice, this.#logprobs, this.#custom)),
+      usage: wireUsage(answer.usage),
+      ...(answer.prompts[0] && { prompt_token_ids: answer.prompts[0] }),
+      ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
+    }
   }
 }
 
+/** `custom`: the tools whose calls are told as texts. */
 function completionChoice(
   choice: AnswerChoice,
   logprobs: Logprobs | undefined,
@@ -121,37 +143,42 @@ function completionChoice(
 /** What a stream tells beside its text, where that was asked for. */
 export interface ChunkOptions {
   readonly includeUsage: boolean
+  /** An extension: which text the grammar decided is told with it. */
   readonly includeForced: boolean
-  /** The tools whose calls are told as texts. */
-  readonly custom: ReadonlySet<string>
 }
 
 /**
- * Writes the chunks of one answer, each in its `frame`. Put together by hand: all but a few characters of a chunk are
- * the same from token to token, and a fast model sends thousands a second.
+ * The chunks of one answer. Put together by hand: all but a few characters of a chunk are the same from token to token,
+ * and a fast model sends thousands a second.
  */
-export class ChunkWriter {
-  readonly #answer: Answer
+export class ChatChunks implements StreamReply {
+  readonly stream = true
   readonly #options: ChunkOptions
-  readonly #about: ReplyHead
-  readonly #head: string
+  /** The tools whose calls are told as texts. */
+  readonly #custom: ReadonlySet<string>
   readonly #tail: string
-  readonly #frame: (json: string) => string
   readonly #started: boolean[] = []
   readonly #calls: boolean[][] = []
   readonly #inputs: CallInput[][] = []
+  #answer!: Answer
+  #about!: ReplyHead
+  #head = ''
 
-  constructor(head: ReplyHead, answer: Answer, options: ChunkOptions, frame: (json: string) => string) {
-    this.#answer = answer
+  constructor({ tools }: CallSpec, options: ChunkOptions) {
     this.#options = options
-    this.#about = head
-    this.#frame = frame
-    this.#head = headOf(head, head.fingerprint)
+    this.#custom = customNames(tools)
     this.#tail = options.includeUsage ? ',"usage":null}' : '}'
   }
 
+  begin(head: ReplyHead, answer: Answer): string {
+    this.#answer = answer
+    this.#about = head
+    this.#head = headOf(head, head.fingerprint)
+    return ''
+  }
+
   /** The chunks for a part that the answer has already taken in; empty where there is nothing to say. */
-  write(part: Part): string {
+  part(part: Part): string {
     if (part.type === 'usage' || part.type === 'prompt') return ''
     const chunk = this.#chunkOf(part)
     if (this.#started[part.choice]) return chunk
@@ -161,13 +188,21 @@ export class ChunkWriter {
     return this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null', '', ids) + chunk
   }
 
-  /** The chunk that comes last and alone, when it is asked for. */
   end(): string {
+    return this.#usage() + SSE_DONE
+  }
+
+  failed(error: V1Error): string {
+    return sseEvent(JSON.stringify(error))
+  }
+
+  /** The chunk that comes last and alone, when it is asked for. */
+  #usage(): string {
     if (!this.#options.includeUsage) return ''
     // By now the engine may have said what it is.
     const head = headOf(this.#about, this.#answer.fingerprint ?? this.#about.fingerprint)
     const forced = this.#options.includeForced ? this.#answer.forcedTokens : undefined
-    return this.#frame(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage, forced))}}`)
+    return sseEvent(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage, forced))}}`)
   }
 
   #chunkOf(part: Exclude<Part, { type: 'usage' | 'prompt' }>): string {
@@ -184,7 +219,7 @@ export class ChunkWriter {
 
   /** `more` stands in the choice, `beside` beside it. */
   #chunk(choice: number, delta: string, logprobs: string, finish: string, more = '', beside = ''): string {
-    return this.#frame(
+    return sseEvent(
       `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}${more}}]${beside}${this.#tail}`,
     )
   }
@@ -212,7 +247,7 @@ export class ChunkWriter {
     const known = seen[part.index]
     seen[part.index] = true
     const call = this.#answer.choices[part.choice]!.toolCalls[part.index]!
-    const type = this.#options.custom.has(call.name) ? 'custom' : 'function'
+    const type = this.#custom.has(call.name) ? 'custom' : 'function'
     const args = type === 'custom' ? { input: this.#inputOf(part) } : { arguments: part.arguments }
     if (known && args.input === '') return ''
     const delta = known

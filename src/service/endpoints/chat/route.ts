@@ -1,27 +1,31 @@
-import type { Part, V1Error } from '../../../contract/index.js'
 import { isRecord, type JsonObject, type Slices } from '../../../platform/index.js'
 import { answering } from '../../answer/answering.js'
 import { readRequest } from '../../answer/body.js'
 import type { Exchange, RouteResponse, Service } from '../../answer/service.js'
-import { SSE_DONE, sseEvent } from '../../stream/sse.js'
 import { readEvidence, withQuote } from '../../wire/evidence.js'
 import {
   aBody,
   aBoolean,
+  anArray,
   anInteger,
   anObject,
   aString,
+  aTier,
+  at,
   badRequest,
   hint,
   noteUnknown,
+  oneOf,
   optional,
+  readMetadata,
+  readVerbosity,
   required,
+  unsupported,
 } from '../../wire/fields.js'
-import { acceptHints, HINTS, REFUSED, refuseUnsupported } from '../../wire/hints.js'
 import { completionId } from '../../wire/ids.js'
 import { readMessages } from '../../wire/messages.js'
 import { GUIDANCE_FIELDS, readForm, readOutputFormat, withNames } from '../../wire/output-format.js'
-import type { Answer, CallSpec, FieldNames, ReplyHead, StreamReply, WholeReply } from '../../wire/reply.js'
+import type { CallSpec, FieldNames } from '../../wire/reply.js'
 import {
   anEffort,
   BUDGET_FIELDS,
@@ -34,79 +38,22 @@ import {
   tokenLimit,
   withEffort,
 } from '../../wire/sampling.js'
-import { customNames, readTools } from '../../wire/tools.js'
-import { ChunkWriter, type Completion, completionOf, Logprobs } from './completion.js'
+import { readTools } from '../../wire/tools.js'
+import { ChatChunks, ChatCompletion, type ChunkOptions } from './completion.js'
 
 export function chat(service: Service, exchange: Exchange): Promise<RouteResponse> {
   return answering(service, exchange, async ({ signal }) => {
     const request = await readRequest(service, exchange, signal, readChatRequest)
     const { spec, ignored } = request
-    const reply = request.stream ? new ChatChunks(request) : new ChatCompletion(request)
+    const reply = request.stream ? new ChatChunks(spec, request) : new ChatCompletion(spec)
     return { spec, reply, id: completionId(), ignored }
   })
 }
 
-class ChatChunks implements StreamReply {
-  readonly stream = true
-  readonly #request: ChatRequest
-  #writer: ChunkWriter | undefined
-
-  constructor(request: ChatRequest) {
-    this.#request = request
-  }
-
-  begin(head: ReplyHead, answer: Answer): string {
-    const options = { ...this.#request, custom: customNames(this.#request.spec.tools) }
-    this.#writer = new ChunkWriter(head, answer, options, sseEvent)
-    return ''
-  }
-
-  part(part: Part): string {
-    return this.#writer!.write(part)
-  }
-
-  end(): string {
-    return this.#writer!.end() + SSE_DONE
-  }
-
-  failed(error: V1Error): string {
-    return sseEvent(JSON.stringify(error))
-  }
-}
-
-class ChatCompletion implements WholeReply {
-  readonly stream = false
-  readonly #logprobs: Logprobs | undefined
-  readonly #custom: ReadonlySet<string>
-  #head: ReplyHead | undefined
-  #answer: Answer | undefined
-
-  constructor({ spec: { topLogprobs, n, tools } }: ChatRequest) {
-    this.#custom = customNames(tools)
-    this.#logprobs = topLogprobs === undefined ? undefined : new Logprobs(n)
-  }
-
-  begin(head: ReplyHead, answer: Answer): void {
-    this.#head = head
-    this.#answer = answer
-  }
-
-  part(part: Part): void {
-    this.#logprobs?.take(part)
-  }
-
-  whole(): Completion {
-    return completionOf(this.#head!, this.#answer!, this.#logprobs, this.#custom)
-  }
-}
-
 /** A chat request that has been read and found in order; only whether the model exists is not known yet. */
-interface ChatRequest {
+interface ChatRequest extends ChunkOptions {
   readonly spec: CallSpec
   readonly stream: boolean
-  readonly includeUsage: boolean
-  /** An extension: which text the grammar decided is told with it. */
-  readonly includeForced: boolean
   /** Fields that were given and that nothing here reads. */
   readonly ignored: readonly string[]
 }
@@ -115,6 +62,44 @@ export const CHAT_FIELDS: FieldNames = {
   format: 'response_format',
   parameters: (tool) => `tools[${tool}].function.parameters`,
 }
+
+/** Fields that may be there and change nothing in the answer. */
+const HINTS = [
+  'user',
+  'safety_identifier',
+  'metadata',
+  'store',
+  'service_tier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+  'prediction',
+  'modalities',
+  'verbosity',
+]
+
+/** Fields that would change the answer and cannot be honoured. */
+const REFUSED = new Map([
+  ['functions', "It is deprecated: use 'tools' instead."],
+  ['function_call', "It is deprecated: use 'tool_choice' instead."],
+  ['audio', 'Audio is not supported: ask for text.'],
+  ['moderation', 'Moderation is not supported: leave it out.'],
+  // Those of the other interfaces, which whoever sends them relies on.
+  ['text', "In a chat it is 'response_format' and 'verbosity'."],
+  ['max_output_tokens', "In a chat it is 'max_completion_tokens'."],
+  ['stop_sequences', "In a chat it is 'stop'."],
+  ['instructions', "In a chat it is a message of the role 'system'."],
+  ['system', "In a chat it is a message of the role 'system'."],
+  ['previous_response_id', "A chat has all of its 'messages': what is stored is continued by 'responses'."],
+  ['conversation', "A chat has all of its 'messages': what is stored is continued by 'responses'."],
+])
+
+/** Of a chat nothing is kept. */
+const notStored = (value: unknown, param: string): void => {
+  if (aBoolean(value, param)) throw unsupported(param, 'Nothing is stored.')
+}
+const someModalities = anArray(1, 2)
+const aModality = oneOf(['text', 'audio'])
 
 const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'],
@@ -125,7 +110,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
   ...HINTS,
-  ...REFUSED,
+  ...REFUSED.keys(),
 ])
 const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation', 'include_forced'])
 
@@ -138,7 +123,7 @@ const aTopCount = anInteger(0, 20)
 export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   const body = aBody(json)
   const ignored: string[] = []
-  refuseUnsupported(body)
+  for (const [name, why] of REFUSED) if (body[name] != null) throw unsupported(name, why)
   acceptHints(body, ignored)
   noteUnknown(body, KNOWN, '', ignored)
   const model = required(body, 'model', '', aString)
@@ -188,9 +173,28 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   }
 }
 
-type StreamRequest = Pick<ChatRequest, 'stream' | 'includeUsage' | 'includeForced'>
+/** Those that cannot be done are named in `ignored`. */
+function acceptHints(body: JsonObject, ignored: string[]): void {
+  optional(body, 'user', '', aString)
+  optional(body, 'safety_identifier', '', aString)
+  optional(body, 'prompt_cache_key', '', aString)
+  optional(body, 'prompt_cache_retention', '', aString)
+  optional(body, 'prompt_cache_options', '', anObject)
+  optional(body, 'prediction', '', anObject)
+  optional(body, 'metadata', '', readMetadata)
+  hint(body, 'service_tier', '', aTier, ignored)
+  hint(body, 'store', '', notStored, ignored)
+  readVerbosity(body, '', ignored)
+  optional(body, 'modalities', '', readModalities)
+}
 
-function readStream(body: JsonObject, ignored: string[]): StreamRequest {
+function readModalities(value: unknown, param: string): void {
+  someModalities(value, param).forEach((item, i) => {
+    if (aModality(item, at(param, i)) === 'audio') throw unsupported(param, 'Only text can be generated.')
+  })
+}
+
+function readStream(body: JsonObject, ignored: string[]): ChunkOptions & { readonly stream: boolean } {
   const stream = optional(body, 'stream', '', aBoolean) ?? false
   const options = optional(body, 'stream_options', '', anObject)
   if (!options) return { stream, includeUsage: false, includeForced: false }

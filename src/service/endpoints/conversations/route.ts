@@ -11,8 +11,7 @@ import {
   type Service,
 } from '../../answer/service.js'
 import { LinkedAbort } from '../../stream/abort.js'
-import { aBody, anArray, noteUnknown, optional, required } from '../../wire/fields.js'
-import { readMetadata } from '../../wire/hints.js'
+import { aBody, anArray, noteUnknown, optional, readMetadata, required } from '../../wire/fields.js'
 import { conversationId, seconds } from '../../wire/ids.js'
 import { checkRoom, conversationOf, joinedItems, noConversation, resolved } from '../responses/conversation.js'
 import { page, pageOf } from '../responses/kept.js'

@@ -10,18 +10,20 @@ import {
   anObject,
   aSchema,
   aString,
+  aTier,
   at,
   badRequest,
   hint,
   noteUnknown,
   oneOf,
   optional,
+  readMetadata,
+  readVerbosity,
   required,
   unsupported,
   wrongType,
   wrongValue,
 } from '../../../wire/fields.js'
-import { aTier, readMetadata, readVerbosity } from '../../../wire/hints.js'
 import { type Form, GUIDANCE_FIELDS, heldToWords, readForm } from '../../../wire/output-format.js'
 import {
   anEffort,
