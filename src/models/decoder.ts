@@ -12,7 +12,7 @@ import {
   type Sampler,
   sample,
 } from '../device/index.js'
-import { addsApart, normsApart } from './blocks/arrangement/index.js'
+import { addsApart, normsApart } from './blocks/arrangement.js'
 import { DraftHead } from './blocks/draft-head.js'
 import type { FeedForwardRoom } from './blocks/feed-forward/feed-forward.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'

@@ -1,8 +1,7 @@
 /** The tensors of a whole model, layer by layer. */
 
 import type { Architecture } from './architectures/architecture.js'
-import type { NormRole } from './blocks/arrangement/arrangement.js'
-import { arrangementOf } from './blocks/arrangement/index.js'
+import { arrangementOf, type NormRole } from './blocks/arrangement.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
 import { planLayerInput, planPerLayer } from './blocks/per-layer-embedding.js'

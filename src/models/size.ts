@@ -2,7 +2,7 @@
 
 import type { Device } from '../device/index.js'
 import { type CacheType, type CacheTypeChoice, cacheTypeCalled, keepsHeads } from '../platform/index.js'
-import { addsApart, normsApart } from './blocks/arrangement/index.js'
+import { addsApart, normsApart } from './blocks/arrangement.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
 import { perLayerValues } from './blocks/per-layer-embedding.js'

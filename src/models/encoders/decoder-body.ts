@@ -1,7 +1,7 @@
 /** A decoder as a model that makes vectors: Qwen3-Embedding, EmbeddingGemma and their like. */
 
 import { readModel } from '../architectures/index.js'
-import { addsApart } from '../blocks/arrangement/index.js'
+import { addsApart } from '../blocks/arrangement.js'
 import { mixerOf } from '../blocks/mixers/index.js'
 import { sharedKept } from '../decoder-rows.js'
 import type { WeightOutline } from '../files/source.js'
