@@ -48,7 +48,8 @@ export async function readSent(
   const { request, caller } = exchange
   const { headers } = request
   const isTyped = typed === 'as JSON' || isOfPage(headers)
-  if (isTyped && headers.has('content-type')) checkType(headers)
+  const saysType = headers.has('content-type')
+  if (isTyped && saysType) checkType(headers)
   const encoding = checkedEncoding(headers, service.bodyLimit)
   const reading = new Reading()
   const follow = () => reading.stop(signal.reason)
@@ -60,7 +61,7 @@ export async function readSent(
     reading.throwIfStopped()
     // No body at all says what {} says: clients leave out what is wholly optional, and its type with it.
     if (sent.length === 0) return {}
-    if (isTyped) checkType(headers)
+    if (isTyped && !saysType) checkType(headers)
     const bytes = encoding === AS_IT_IS ? sent : await unpacked(sent, encoding, service.bodyLimit, reading, room)
     exchange.bodyBytes = bytes.length
     const parse = () => inTurns(parsedInTurn(bytes), signal, caller.id)

@@ -255,11 +255,8 @@ const PLACED_ALONE = [...ALONE].map(([name, read]) => ({ name, field: name, read
 export const GUIDANCE_FIELDS: readonly string[] = [TOGETHER, ...ALONE.keys(), ...LAYOUT_FIELDS]
 
 /** What vLLM's and llama-server's own fields ask of the answer; absent where they ask nothing. */
-function readGuidance(body: JsonObject, ignored: string[]): Guidance | undefined {
-  const together = optional(body, TOGETHER, '', anObject)
-  if (together !== undefined) {
-    noteUnknown(together, KNOWN_TOGETHER, TOGETHER, ignored)
-  }
+function readGuidance(body: JsonObject, together: JsonObject | undefined, ignored: string[]): Guidance | undefined {
+  if (together !== undefined) noteUnknown(together, KNOWN_TOGETHER, TOGETHER, ignored)
   const given: { readonly value: unknown; readonly field: string; readonly read: Read }[] = []
   for (const [holder = {}, places] of [
     [together, PLACED],
@@ -288,10 +285,11 @@ export interface Form {
 
 /** `output`, which `format` asked for, or in its place what local servers' fields ask. */
 export function readForm(body: JsonObject, output: OutputFormat, format: string, ignored: string[]): Form {
-  const guidance = readGuidance(body, ignored)
+  const together = optional(body, TOGETHER, '', anObject)
+  const guidance = readGuidance(body, together, ignored)
   if (guidance !== undefined && output.type !== 'text') throw atOnce(guidance.field, format)
   const form: Form = guidance === undefined ? { output } : { output: guidance.output, outputField: guidance.field }
-  const setting = readLayout(body, optional(body, TOGETHER, '', anObject))
+  const setting = readLayout(body, together)
   if (setting === undefined) return form
   if (form.output.type !== 'json_object' && form.output.type !== 'json_schema') {
     throw badRequest(
