@@ -1,7 +1,7 @@
 import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../contract/index.js'
 import { atOnce, type Slices } from '../platform/index.js'
 import type { Machine } from './automaton/machine.js'
-import { MASK_WORK, STEP_WORK } from './automaton/work.js'
+import { MASK_WORK, STEP_WORK } from './fuel.js'
 import { GrammarError } from './grammar-error.js'
 import type { SchemaError } from './schema-error.js'
 import { Masks } from './tokens/masks.js'

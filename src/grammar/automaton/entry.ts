@@ -1,11 +1,10 @@
 import { atOnce, getOrMake, type Slices } from '../../platform/index.js'
-import type { Fuel } from '../fuel.js'
+import type { Fuel, StepWork } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
 import type { Forks } from './forks.js'
 import { type Bytes, Cell, Cells, ENDS, Frame, type RuleStart } from './frame.js'
 import { HeadsFrame } from './heads.js'
 import { afterRound, type Headed, type Name, NOTHING, type Repeat, type Rule } from './rule.js'
-import type { StepWork } from './work.js'
 
 /** One way in which a rule may begin. */
 interface Way {

@@ -1,6 +1,6 @@
 import { getOrMake } from '../../platform/index.js'
+import type { StepWork } from '../fuel.js'
 import { Cell, Cells, type Frame } from './frame.js'
-import type { StepWork } from './work.js'
 
 /**
  * Stacks are compared so many frames deep; what differs only below that stays apart, which costs time and changes nothing.

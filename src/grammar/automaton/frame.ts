@@ -1,4 +1,4 @@
-import type { StepWork } from './work.js'
+import type { StepWork } from '../fuel.js'
 
 /** Bytes are held as strings of one character per byte: cheap to slice, compare and use as keys. */
 export type Bytes = string

@@ -1,3 +1,4 @@
+import { StepWork } from '../fuel.js'
 import { Branches } from '../kept.js'
 import { enter } from './entry.js'
 import { byIds, Forks } from './forks.js'
@@ -16,7 +17,6 @@ import {
 } from './frame.js'
 import { bare } from './line-breaks.js'
 import { MemberFrame } from './member.js'
-import { StepWork } from './work.js'
 
 /** Where the automaton may stand, all threads together. One object per distinct set, so that work is done once. */
 export class State {

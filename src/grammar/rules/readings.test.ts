@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { runs } from '../../../test/support/full.js'
-import { STEP_WORK, StepWork } from '../automaton/work.js'
+import { STEP_WORK, StepWork } from '../fuel.js'
 import { type Grammar, GrammarError, gbnf } from '../structured.js'
 import { allowed, randomness } from '../testing.test-helper.js'
 import { Vocabulary } from '../tokens/vocabulary.js'

@@ -1,7 +1,7 @@
 import { getOrMake } from '../../platform/index.js'
 import { type Cell, LOOSE } from '../automaton/frame.js'
 import type { State } from '../automaton/machine.js'
-import { StepWork } from '../automaton/work.js'
+import { StepWork } from '../fuel.js'
 import { ENTRY_BYTES } from '../kept.js'
 import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
