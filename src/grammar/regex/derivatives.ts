@@ -1,13 +1,22 @@
-/** What may follow after one more character. */
-
 import { type CharSet, EVERY, WORD } from '../automata/charset.js'
 import { type Classes, partition } from '../automata/classes.js'
 import type { TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import type { Formulas } from './formulas.js'
 import { collectSets, type Node } from './regex-syntax.js'
-import type { Term } from './term.js'
 
+/** What a formula combines: the least that may still follow. */
+type Term =
+  /** One character of a set, then `rest`. */
+  | { readonly kind: 'set'; readonly members: Uint8Array; readonly rest: number }
+  /** A repetition, then `rest`. */
+  | { readonly kind: 'repeat'; readonly node: Node & { kind: 'repeat' }; readonly rest: number; unfolded: number }
+  /** The end of the text. */
+  | { readonly kind: 'end' }
+  /** Whether a lookbehind holds here: known once the characters before are. */
+  | { readonly kind: 'behind'; readonly index: number }
+
+/** What may follow after one more character. */
 export class Derivatives {
   readonly formulas: Formulas
   readonly classes: Classes
