@@ -49,10 +49,9 @@ function keywordsOf(context: Context, site: Site, schema: Keyworded): Keyword[] 
  * Words that no JSON Schema draft enforces here but that were surely meant to restrict. All other unknown words are
  * annotations, as the specification says: editors, form builders and code generators put hundreds of their own into
  * real schemas (`propertyOrder`, `javaType`, `stability`, ...), so that no list of them could be complete. OpenAPI's
- * `discriminator` is among the annotations: without it a schema admits the same.
+ * `discriminator` is among the annotations: without it a schema admits the same. These are of draft 3 and of ajv's
+ * extensions.
  */
-
-/** Keywords of draft 3 and of ajv's extensions. */
 const FOREIGN: Readonly<Record<string, Shape>> = {
   extends: either(isRecord, listOf(isRecord)),
   disallow: either(type, listOf(type)),
