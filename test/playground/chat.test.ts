@@ -23,9 +23,9 @@ let broken = false
 /** Ends the answer to "Slowly." */
 let goOn: () => void = () => {}
 
-/** Says a little, and the rest once it is told to. */
+/** Says the most of it, and the rest once it is told to. */
 async function* slowly(): AsyncGenerator<Step> {
-  yield { type: 'text-delta', choice: 0, text: 'First *this*,\n\nthen th' }
+  yield { type: 'text-delta', choice: 0, text: `${'Long.\n\n'.repeat(200)}First *this*,\n\nthen th` }
   await new Promise<void>((resolve) => {
     goOn = resolve
   })
@@ -220,7 +220,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     return said(tab)
   }
 
-  test('leaves alone what it has written: what is selected there stays selected while more comes', async () => {
+  test('leaves alone what it has written: more is drawn below it, and what is selected stays selected', async () => {
     const visitor = await browser.newContext()
     const tab = await opened(visitor)
     await say(tab, 'Slowly.')
@@ -228,10 +228,21 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     const selected = () => tab.evaluate(() => String(getSelection()))
     await tab.evaluate(() => getSelection()!.selectAllChildren(document.querySelector('.message.assistant .said')!))
     const before = await selected()
-    expect(before).toMatch(/^First this,\s+then th\s*$/)
+    expect(before).toMatch(/^(Long\.\s+){200}First this,\s+then th\s*$/)
+    await tab.evaluate(() => {
+      const make = document.createElement
+      Object.assign(window, { made: 0 })
+      document.createElement = ((...args: Parameters<typeof make>) => {
+        ;(window as unknown as { made: number }).made++
+        return make.apply(document, args)
+      }) as typeof make
+    })
     goOn()
     await saidIn(tab, 1)
-    expect(await tab.locator('.message.assistant .said').textContent()).toBe('First this,then that,and more.')
+    expect(await tab.locator('.message.assistant .said').textContent()).toMatch(
+      /^(Long\.){200}First this,then that,and more\.$/,
+    )
+    expect(await tab.evaluate(() => (window as unknown as { made: number }).made)).toBeLessThan(100)
     expect(await selected()).toContain(before.trim())
     await visitor.close()
   })

@@ -76,10 +76,15 @@ export function become(standing: Element, wanted: Element): void {
   for (const { name, value } of wanted.attributes) {
     if (standing.getAttribute(name) !== value) standing.setAttribute(name, value)
   }
-  const old = [...standing.childNodes]
-  const next = [...wanted.childNodes]
-  for (const gone of old.slice(next.length)) gone.remove()
-  for (const [i, node] of next.entries()) {
+  becomeAfter(standing, 0, [...wanted.childNodes])
+}
+
+/** The same for what stands in it after its first `count` nodes, which are not looked at. */
+export function becomeAfter(standing: Element, count: number, wanted: readonly Node[]): void {
+  const old: ChildNode[] = []
+  for (let node = standing.childNodes[count]; node; node = node.nextSibling ?? undefined) old.push(node)
+  for (const gone of old.slice(wanted.length)) gone.remove()
+  for (const [i, node] of wanted.entries()) {
     const before = old[i]
     if (!before) standing.append(node)
     else if (before.isEqualNode(node)) continue

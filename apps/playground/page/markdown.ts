@@ -1,12 +1,53 @@
-import { lexer, type Token, type Tokens } from 'marked'
-import { el } from './dom.js'
+import { Lexer, type Token, type Tokens } from 'marked'
+import { becomeAfter, el } from './dom.js'
 
 /**
- * Markdown as elements. Nothing of it becomes HTML by way of a string: what a model writes is text, whatever it looks
- * like, and only addresses of the web become links.
+ * Markdown as elements, of a text that grows. Nothing of it becomes HTML by way of a string: what a model writes is text,
+ * whatever it looks like, and only addresses of the web become links.
  */
-export function markdown(text: string): HTMLElement {
-  return el('div', { class: 'markdown' }, ...blocks(lexer(text)))
+export class MarkdownView {
+  readonly element = el('div', { class: 'markdown' })
+  readonly #reader = new BlockReader()
+
+  say(text: string): void {
+    const { settled, open } = this.#reader.read(text)
+    becomeAfter(this.element, settled, blocks(open))
+  }
+}
+
+/** Reads a text that grows; blocks that nothing can change that follows are settled, and not read again. */
+export class BlockReader {
+  #settledText = ''
+  #settled = 0
+  /** What a link is called may be said far below it: a text with such names is read whole. */
+  #hasNames = false
+
+  /** How many blocks are settled, and those after them. */
+  read(text: string): { readonly settled: number; readonly open: readonly Token[] } {
+    const whole = text.replace(/\r\n?/g, '\n')
+    if (this.#hasNames || !whole.startsWith(this.#settledText)) {
+      this.#settledText = ''
+      this.#settled = 0
+    }
+    const lexer = new Lexer()
+    const tokens = lexer.lex(whole.slice(this.#settledText.length))
+    if (!this.#hasNames && Object.keys(lexer.tokens.links).length > 0) {
+      this.#hasNames = true
+      return this.read(text)
+    }
+    const settled = this.#settled
+    if (!this.#hasNames) this.#settle(tokens)
+    return { settled, open: tokens.filter(({ type }) => type !== 'space') }
+  }
+
+  /** As far as the last blank line before two blocks: the last may become another, which the one before it takes in. */
+  #settle(tokens: readonly Token[]): void {
+    const starts = tokens.flatMap(({ type }, i) => (type === 'space' ? [] : [i]))
+    const count = starts.slice(0, -1).findLastIndex((at) => tokens[at - 1]?.type === 'space')
+    if (count < 0) return
+    this.#settled += count
+    for (const { raw } of tokens.slice(0, starts[count])) this.#settledText += raw
+  }
 }
 
 const blocks = (tokens: readonly Token[]): Node[] => tokens.flatMap((token) => block(token) ?? [])

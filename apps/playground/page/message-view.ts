@@ -1,8 +1,8 @@
 import { copy } from './copy.js'
-import { become, button, el } from './dom.js'
+import { button, el } from './dom.js'
 import { seconds } from './format.js'
 import type { Generation } from './generation.js'
-import { markdown } from './markdown.js'
+import { MarkdownView } from './markdown.js'
 import { metricsLine } from './metrics-view.js'
 import type { Load } from './models.js'
 import { progressView } from './progress-view.js'
@@ -17,7 +17,7 @@ export function questionView(text: string, edit: () => void): HTMLElement {
 export class AnswerView {
   readonly element: HTMLElement
   readonly #text = el('div', { class: 'said' })
-  readonly #said = el('div', { class: 'markdown' })
+  readonly #said = new MarkdownView()
   readonly #thought = el('div', { class: 'thought-text' })
   readonly #thoughtHead = el('summary', {})
   readonly #thinking = el('details', { class: 'thought', hidden: true }, this.#thoughtHead, this.#thought)
@@ -42,8 +42,9 @@ export class AnswerView {
   }
 
   #say(text: string): void {
-    become(this.#said, markdown(text))
-    if (this.#said.parentNode === null) this.#text.replaceChildren(this.#said)
+    this.#said.say(text)
+    const { element } = this.#said
+    if (element.parentNode === null) this.#text.replaceChildren(element)
   }
 
   /** Once it is there; `again` asks for another. */
