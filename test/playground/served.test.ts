@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { get } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseCsv } from '../../apps/playground/page/table/csv.js'
 import { fieldsFromAnswer } from '../../apps/playground/page/table/draft-schema.js'
@@ -372,12 +372,33 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     // What is asked fills the dialog.
     const [dialog, field] = await Promise.all(['#key-dialog', '#key'].map((id) => page.locator(id).boundingBox()))
     expect(field!.width).toBeGreaterThan(0.8 * dialog!.width)
-    await page.getByRole('textbox', { name: 'Key' }).fill('wrong')
-    await page.getByRole('button', { name: 'Use key' }).click()
-    await give.click()
+    // No header can carry the second.
+    for (const wrong of ['wrong', 'ключ–1']) {
+      await page.getByRole('textbox', { name: 'Key' }).fill(wrong)
+      await page.getByRole('button', { name: 'Use key' }).click()
+      await give.click()
+    }
     await page.getByRole('textbox', { name: 'Key' }).fill(KEY)
     await page.getByRole('button', { name: 'Use key' }).click()
     await page.locator('body.ready').waitFor()
     await extracts(page)
+
+    const again = page.getByRole('button', { name: 'Try again' })
+    const failure = async (route: (route: Route) => Promise<void>) => {
+      await page.route('**/v1/models', route)
+      await page.reload()
+      await again.waitFor()
+      await page.unroute('**/v1/models')
+      return page.locator('#starting main').textContent()
+    }
+    expect(await failure((route) => route.abort())).toMatch(/does not answerNothing answers at 127\.0\.0\.1:/)
+    await again.click()
+    await page.locator('body.ready').waitFor()
+    // What goes wrong in the page says nothing of the server.
+    expect(await failure((route) => route.fulfill({ json: {} }))).toMatch(
+      /cannot start hereSomething .* failed \(TypeError\)/,
+    )
+    await again.click()
+    await page.locator('body.ready').waitFor()
   })
 })

@@ -136,12 +136,26 @@ export class ApiError extends Error {
   }
 }
 
+/** Nothing answers, or what did is gone. Of that browsers say no more than of a fault of this page: a `TypeError`. */
+export class Unreachable extends Error {
+  constructor() {
+    super(`Nothing answers at ${location.host}: is the server still running?`)
+  }
+}
+
+const unreachable = (error: unknown): never => {
+  throw error instanceof TypeError ? new Unreachable() : error
+}
+
+/** What comes of `asked`, in which a `TypeError` can only be the network's. */
+export const overNetwork = <T>(asked: Promise<T>): Promise<T> => asked.catch(unreachable)
+
 /**
  * The connection ended, and what was asked for did not: the worker of another tab is there for it. What has cost several
  * workers their lives is refused instead, with a status.
  */
 export const isBroken = (error: unknown): boolean =>
-  error instanceof TypeError ||
+  error instanceof Unreachable ||
   (error instanceof ApiError && error.status === 200 && ['cut_off', 'host_lost'].includes(error.code ?? ''))
 
 /** How often an answer may break off. */
@@ -271,12 +285,16 @@ async function send(path: string, init?: RequestInit): Promise<Response> {
 export async function* events<T>(response: Response): AsyncGenerator<T> {
   let done = false
   // Read to its very end: leaving earlier would look like a reader who left.
-  for await (const data of eventData(response.body!)) {
-    if (data === '[DONE]') done = true
-    if (done) continue
-    const event = JSON.parse(data) as T | { error: ErrorBody }
-    if (typeof event === 'object' && event !== null && 'error' in event) throw new ApiError(200, event.error)
-    yield event as T
+  try {
+    for await (const data of eventData(response.body!)) {
+      if (data === '[DONE]') done = true
+      if (done) continue
+      const event = JSON.parse(data) as T | { error: ErrorBody }
+      if (typeof event === 'object' && event !== null && 'error' in event) throw new ApiError(200, event.error)
+      yield event as T
+    }
+  } catch (error) {
+    unreachable(error)
   }
   if (!done) throw new ApiError(200, { message: 'The answer was cut off.', code: 'cut_off', param: null })
 }

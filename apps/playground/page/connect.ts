@@ -1,6 +1,6 @@
 import type { LoadProgress as Progress } from 'local-v1'
 import { install } from 'local-v1/service-worker'
-import { askBy, type LoadProgress } from './api.js'
+import { askBy, type LoadProgress, overNetwork } from './api.js'
 import { lookAtMachine, type Machine } from './machine.js'
 import { keyForServer } from './server-key.js'
 
@@ -46,14 +46,15 @@ async function toPage(
 }
 
 async function toServer(): Promise<Connection> {
-  const facts = (await (await fetch('playground.json')).json()) as ServerFacts
+  const facts = (await (await overNetwork(fetch('playground.json'))).json()) as ServerFacts
   const key = keyForServer()
   askBy((input, init) => {
     const headers = new Headers(init?.headers)
     const value = key()
-    if (value !== '') headers.set('authorization', `Bearer ${value}`)
+    // A header carries nothing else, and so no key has it: the server says that it is wrong.
+    if (/^[!-~]+$/.test(value)) headers.set('authorization', `Bearer ${value}`)
     // A cookie would be another way in; there is none, and none is to come.
-    return fetch(input, { ...init, headers, credentials: 'omit' })
+    return overNetwork(fetch(input, { ...init, headers, credentials: 'omit' }))
   })
   const explanation = `Answered by the server at ${location.host}.`
   const machine = { webgpu: false, explanation, memoryGb: undefined, storage: undefined, elsewhere: true }

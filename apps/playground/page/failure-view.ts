@@ -15,10 +15,7 @@ export function failureView(error: unknown, again: () => void): HTMLElement {
   return el('div', { class: 'answer-error', role: 'alert' }, el('p', {}, wordsFor(error)), cure)
 }
 
-/** A connection that was refused is a `TypeError`; only a page of a server has any. */
 function wordsFor(error: unknown): string {
-  const isServed = document.documentElement.dataset.place === 'server'
-  if (isServed && error instanceof TypeError) return `Nothing answers at ${location.host}: is the server still running?`
   // What a program is told speaks of headers.
   if (error instanceof ApiError && error.code === 'missing_api_key')
     return 'Enter one of the keys that the server was started with.'

@@ -3,7 +3,7 @@ import { onChanged } from '../worker/added-models.js'
 import { keptOffline } from '../worker/offline.js'
 import { connectAddModel } from './add-model.js'
 import { placeIn } from './address.js'
-import { ApiError } from './api.js'
+import { ApiError, Unreachable } from './api.js'
 import { ChatView } from './chat-view.js'
 import { connectCodeDialog } from './code-dialog.js'
 import { type Connection, connect, NO_ROOM } from './connect.js'
@@ -124,7 +124,7 @@ async function listed(models: Models): Promise<void> {
       return await models.refresh()
     } catch (error) {
       const missing = error instanceof ApiError && error.status === 401
-      if (!missing && !(error instanceof TypeError)) throw error
+      if (!missing && !(error instanceof Unreachable)) throw error
       await new Promise<void>((resolve) => {
         showAlone(missing ? 'This server needs a key' : 'The server does not answer', failureView(error, resolve))
       })

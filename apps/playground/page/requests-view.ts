@@ -1,5 +1,5 @@
 import { onExample, showsExample, slugOf, wantedExample } from './address.js'
-import { ask } from './api.js'
+import { ask, overNetwork } from './api.js'
 import { button, byId, el, framed, showPanelOf } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
 import { failureView } from './failure-view.js'
@@ -180,7 +180,7 @@ export class RequestsView {
     })
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
-      const { done, value } = await reader.read()
+      const { done, value } = await overNetwork(reader.read())
       if (done) break
       whole += value
       if (!isStream) continue

@@ -2,7 +2,7 @@
 export function wordsOf(error: unknown): string {
   if (error instanceof Error && !isRaw(error)) return undownloaded(error) ?? unaddressed(error.message)
   const name = error instanceof Error && error.name !== '' ? ` (${error.name})` : ''
-  return `This browser does not allow something that this page needs${name}. Reload the page, or open it in its own tab.`
+  return `Something in this page failed${name}, perhaps because this browser does not allow it. Reload the page, or open it in its own tab.`
 }
 
 const RAW = [TypeError, RangeError, SyntaxError, ReferenceError, DOMException]
