@@ -455,6 +455,43 @@ describe('unknown words', () => {
     expect(refusal({ [word]: value }).keyword).toBe(word)
   })
 
+  const isText = { type: 'string' }
+  it.each<[Record<string, unknown>, string]>([
+    [{ city: isText }, 'city'],
+    [{ $schema: 'http://json-schema.org/draft-07/schema#', title: 'A', city: isText, tags: { enum: ['a'] } }, 'city'],
+    [{ type: 'object', required: ['city'], city: isText }, 'city'],
+    [{ type: 'object', additionalProperties: false, city: isText }, 'city'],
+    [{ note: 'of the form', address: { properties: { city: isText } } }, 'address'],
+    [{ who: { type: ['string', 'null'] } }, 'who'],
+    [{ who: { anyOf: [isText] } }, 'who'],
+    [{ name: 'city', strict: true, schema: { type: 'object', properties: { city: isText } } }, 'schema'],
+  ])('that stand where properties were forgotten are refused, and nothing else is: %j', (schema, word) => {
+    const { keyword, message } = refusal(schema)
+    expect([keyword, message]).toEqual([
+      word,
+      `'${word}' is not a keyword, but its value is a schema: properties belong under 'properties'.`,
+    ])
+    const lenient = compile(schema, { strict: false })
+    expect(lenient.notEnforced.map((each) => each.keyword)).toContain(word)
+  })
+
+  it.each<Record<string, unknown>>([
+    { 'x-city': isText },
+    { _city: isText, $city: isText },
+    { properties: {}, city: isText },
+    { type: 'string', widget: isText },
+    { $ref: '#/city', city: isText },
+    { anyOf: [isText], city: isText },
+    { definitions: { city: isText }, $defs: { city: isText } },
+    { ui: { type: 'textarea' }, editor: { widget: 'text', type: 'wide' } },
+    { type: 'object', city: 'Bern', options: { enum: 'a' }, labels: ['type'] },
+    { items: { city: isText } },
+    { properties: { place: { city: isText } } },
+  ])('whose values are schemas are annotations all the same beside what says more, or below: %j', (schema) => {
+    expect(compile(schema, { strict: false }).notEnforced).toEqual([])
+    compile(schema)
+  })
+
   it('that look like a keyword are listed where they are not refused', () => {
     const grammar = compile({ type: 'string', minLenght: 3 }, { strict: false })
     expect(grammar.notEnforced.map(({ keyword }) => keyword)).toEqual(['minLenght'])

@@ -38,7 +38,7 @@ function keywordsOf(context: Context, site: Site, schema: Keyworded): Keyword[] 
     if (keyword !== undefined) {
       if (site.resource.draft >= (keyword.since ?? 0)) found.add(keyword)
     } else if (!ANNOTATIONS.has(word)) {
-      const why = whyForeign(word, schema[word])
+      const why = whyForeign(word, schema[word]) ?? (site.trail ? undefined : whyMisplaced(word, schema))
       if (why !== undefined) context.refuse(refusal(site, word, why))
     }
   }
@@ -100,9 +100,31 @@ function whyForeign(word: string, value: unknown): string | undefined {
     : undefined
 }
 
+/** What a whole schema may say without a word about any property. */
+const BARE = new Set(['type', 'required', 'additionalProperties'])
+/** Of these a value is known to be a schema. */
+const TELLING = ['type', '$ref', 'enum', 'properties', 'anyOf', 'oneOf', 'allOf']
+
+/**
+ * Why a word of the whole schema is no annotation where nothing beside it says what the document has: who leaves out
+ * `properties` would be answered with anything.
+ */
+function whyMisplaced(word: string, whole: Readonly<Record<string, unknown>>): string | undefined {
+  const value = whole[word]
+  if (isOnPurpose(word) || word.startsWith('$') || !isRecord(value)) return undefined
+  if (!Object.keys(whole).every((each) => BARE.has(each) || !WORDS.has(each))) return undefined
+  if (whole.type !== undefined && whole.type !== 'object') return undefined
+  const isSchema = TELLING.some((each) => Object.hasOwn(value, each) && WORDS.get(each)!.shape(value[each]))
+  return isSchema
+    ? `'${word}' is not a keyword, but its value is a schema: properties belong under 'properties'.`
+    : undefined
+}
+
 /** A leading `_` or `x-` says that the word is no keyword on purpose. */
+const isOnPurpose = (word: string): boolean => word.startsWith('_') || word.startsWith('x-')
+
 function misspelt(word: string): string | undefined {
-  if (word.startsWith('_') || word.startsWith('x-')) return undefined
+  if (isOnPurpose(word)) return undefined
   const letters = plain(word)
   const same = PLAIN.get(letters)
   if (same !== undefined) return same
