@@ -1,6 +1,6 @@
 import { V1Error } from '../src/contract/errors.js'
-import { type DocumentOptions, documentRequest, textMessage } from './client/document.js'
-import { endpointOf, firstModel, sendRequest, type Target } from './client/endpoint.js'
+import { type DocumentOptions, documentRequest, textMessage, withoutStrict } from './client/document.js'
+import { askJson, endpointOf, firstModel, type Target } from './client/endpoint.js'
 import { checkEvidenceReply, type EvidenceOf, type EvidenceReply, evidenceOf } from './client/evidence.js'
 import { type AnySchema, type DocumentOf, type Output, outputOf } from './client/schema.js'
 
@@ -66,21 +66,31 @@ export async function extract<const S extends AnySchema>(
 ): Promise<Output<S> | Grounded<S>> {
   const endpoint = endpointOf(from)
   const id = model ?? (await firstModel(endpoint, signal))
-  const response = await sendRequest(endpoint, '/chat/completions', {
-    body: documentRequest(id, schema, text, options),
-    signal,
-  })
-  const { choices } = (await response.json()) as {
-    choices: { message: { content: string | null; refusal?: string }; evidence?: EvidenceReply }[]
+  const body = documentRequest(id, schema, text, options)
+  const { choices } = await askJson<Completion>(endpoint, '/chat/completions', { body, signal }).catch(withoutStrict)
+  const { message, evidence: reply } = choices?.[0] ?? {}
+  if (typeof message?.content !== 'string') {
+    throw new V1Error(502, message?.refusal ?? 'The answer has no document.', { code: 'invalid_output' })
   }
-  const content = choices[0]?.message.content
-  if (typeof content !== 'string') {
-    throw new V1Error(502, choices[0]?.message.refusal ?? 'The answer has no document.', { code: 'invalid_output' })
-  }
-  const document: unknown = JSON.parse(content)
+  const document = documentIn(message.content)
   if (!options.evidence) return outputOf(schema, document)
-  const reply = choices[0]?.evidence
   checkEvidenceReply(reply, document)
   const evidence = evidenceOf(reply ?? {}, textMessage(options)) as EvidenceOf<DocumentOf<S>>
   return { value: await outputOf(schema, document), evidence }
+}
+
+interface Completion {
+  readonly choices?: readonly {
+    readonly message?: { readonly content?: string | null; readonly refusal?: string }
+    readonly evidence?: EvidenceReply
+  }[]
+}
+
+function documentIn(content: string): unknown {
+  try {
+    return JSON.parse(content)
+  } catch (cause) {
+    const message = 'The answer is no JSON: what answers does not keep to a schema (response_format), or broke off.'
+    throw new V1Error(502, message, { code: 'invalid_output', cause })
+  }
 }

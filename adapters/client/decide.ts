@@ -1,5 +1,5 @@
 import { V1Error } from '../../src/contract/errors.js'
-import { endpointOf, firstModel, sendRequest, type Target } from './endpoint.js'
+import { askJson, endpointOf, firstModel, reworded, type Target } from './endpoint.js'
 
 /** How likely is a statement true? */
 export interface PredicateQuestion {
@@ -117,26 +117,21 @@ export async function decide<const Q extends Questions>(
     ...(effort && { reasoning: { effort } }),
     ...(calibrated !== undefined && { calibrated }),
   }
-  const response = await sendRequest(endpoint, '/decisions', { body, signal }).catch((error: unknown) => {
-    throw byName(error, names)
+  const asked = askJson<{ answers?: WireAnswer[] }>(endpoint, '/decisions', { body, signal })
+  const { answers } = await asked.catch((error: unknown) => {
+    throw reworded(error, byName(names))
   })
-  const { answers } = (await response.json()) as { answers?: WireAnswer[] }
   return Object.fromEntries(
     names.map((name, i) => [name, answerOf(name, questions[name]!.type, answers?.[i])]),
   ) as Answers<Q>
 }
 
 /** What is said of a question by its number, by its name. */
-function byName(error: unknown, names: readonly string[]): unknown {
-  if (!V1Error.is(error)) return error
-  const named = (text: string) =>
-    text.replace(/\bquestions\[(\d+)\]/g, (place, index) => {
-      const name = names[Number(index)]
-      return name === undefined ? place : `questions.${name}`
-    })
-  const { status, type, code, param, headers, cause, message } = error
-  return new V1Error(status, named(message), { type, code, param: param && named(param), headers, cause })
-}
+const byName = (names: readonly string[]) => (text: string) =>
+  text.replace(/\bquestions\[(\d+)\]/g, (place, index) => {
+    const name = names[Number(index)]
+    return name === undefined ? place : `questions.${name}`
+  })
 
 const inputOf = (state: string | object): unknown =>
   typeof state === 'string' || Array.isArray(state)

@@ -1,5 +1,5 @@
 import { V1Error } from '../../src/contract/errors.js'
-import { type OpenEndpoint, sendRequest } from './endpoint.js'
+import { askJson, type OpenEndpoint } from './endpoint.js'
 
 /** A text, or what JSON can say. */
 type Input = string | Readonly<Record<string, unknown>> | readonly unknown[]
@@ -69,8 +69,11 @@ export function localDecisions(endpoint: OpenEndpoint, modelId: string): LocalDe
         questions: Object.fromEntries(entries),
         ...(reasoning !== undefined && reasoning !== 'provider-default' && { reasoning: { effort: reasoning } }),
       }
-      const response = await sendRequest(endpoint, '/systemone', { body, signal, ...(headers && { headers }) })
-      const { answers, usage } = (await response.json()) as SystemOne
+      const { answers, usage } = await askJson<SystemOne>(endpoint, '/systemone', {
+        body,
+        signal,
+        ...(headers && { headers }),
+      })
       const replies = Object.keys(questions).map((name) => [name, answerOf(name, answers)])
       return {
         answers: Object.fromEntries(replies),

@@ -1,3 +1,4 @@
+import { reworded } from './endpoint.js'
 import { type AnySchema, jsonSchemaOf } from './schema.js'
 
 export interface DocumentOptions {
@@ -48,3 +49,8 @@ export function documentRequest(
 
 /** Which of the request's messages is the text. */
 export const textMessage = ({ instructions }: DocumentOptions): number => (instructions === undefined ? 0 : 1)
+
+/** That the schema is strict is none of the caller's choices: what the service advises about it is left out. */
+export const withoutStrict = (error: unknown): never => {
+  throw reworded(error, (text) => text.replace(/, or set 'strict' to false: [^.]*\.$/, '.'))
+}

@@ -1,6 +1,6 @@
 import { V1Error } from '../../src/contract/errors.js'
 import { type DecisionPart, textOfPart } from './decision-model.js'
-import { type OpenEndpoint, sendRequest } from './endpoint.js'
+import { askJson, type OpenEndpoint } from './endpoint.js'
 
 /** A text, or what JSON can say. */
 type Input = string | Readonly<Record<string, unknown>> | readonly unknown[]
@@ -94,8 +94,11 @@ export function localExtractions(endpoint: OpenEndpoint, modelId: string): Local
         fields: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, wireField(field)])),
         ...(referenceDate !== undefined && { reference_date: referenceDate }),
       }
-      const response = await sendRequest(endpoint, '/extractions', { body, signal, ...(headers && { headers }) })
-      const { id, answers, usage } = (await response.json()) as WireExtraction
+      const { id, answers, usage } = await askJson<WireExtraction>(endpoint, '/extractions', {
+        body,
+        signal,
+        ...(headers && { headers }),
+      })
       const replies = Object.keys(fields).map((name) => [name, answerOf(name, answers[name], placed)])
       return {
         answers: Object.fromEntries(replies),

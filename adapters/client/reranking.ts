@@ -1,4 +1,4 @@
-import { type OpenEndpoint, sendRequest } from './endpoint.js'
+import { askJson, type OpenEndpoint } from './endpoint.js'
 
 /** What the AI SDK asks of a model for `rerank`. */
 export interface Reranking {
@@ -29,9 +29,13 @@ export function reranking(endpoint: OpenEndpoint, modelId: string): LocalReranki
       // A model reads text: of an object the whole, as JSON.
       const documents = type === 'text' ? values : values.map((value) => JSON.stringify(value))
       const body = { model: modelId, query, documents, ...(topN !== undefined && { top_n: topN }) }
-      const answer = await sendRequest(endpoint, '/rerank', { body, signal, ...(headers && { headers }) })
-      const { results } = (await answer.json()) as { results: { index: number; relevance_score: number }[] }
+      const asking = { body, signal, ...(headers && { headers }) }
+      const { results } = await askJson<Ranking>(endpoint, '/rerank', asking)
       return { ranking: results.map(({ index, relevance_score }) => ({ index, relevanceScore: relevance_score })) }
     },
   }
+}
+
+interface Ranking {
+  readonly results: readonly { readonly index: number; readonly relevance_score: number }[]
 }

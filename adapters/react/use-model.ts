@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react'
 import { V1Error } from '../../src/contract/errors.js'
-import { endpointOf, events, sendRequest, type Target } from '../client/endpoint.js'
+import { askJson, endpointOf, events, sendRequest, type Target } from '../client/endpoint.js'
 import { keyOfTarget, useLatest, useOneAtATime } from './latest.js'
 
 export interface ModelProgress {
@@ -50,7 +50,7 @@ export function useModel(target: Target | undefined, model: string): UsedModel {
     async (signal?: AbortSignal) => {
       const { target, model } = latest.current
       if (!target) return
-      const known = (await (await sendRequest(endpointOf(target), `/models/${model}`, { signal })).json()) as WireModel
+      const known = await askJson<WireModel>(endpointOf(target), `/models/${model}`, { signal })
       if (signal?.aborted) return
       setMetadata(known.metadata)
       setState(known.metadata?.loaded === true ? 'ready' : 'absent')

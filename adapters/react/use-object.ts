@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'react'
 import { type DeepPartial, partial as partialOf } from '../../src/grammar/partial.js'
-import { type DocumentOptions, documentRequest, textMessage } from '../client/document.js'
+import { type DocumentOptions, documentRequest, textMessage, withoutStrict } from '../client/document.js'
 import { endpointOf, events, firstModel, sendRequest, type Target } from '../client/endpoint.js'
 import { checkEvidenceReply, type EvidenceOf, type EvidenceReply, evidenceOf } from '../client/evidence.js'
 import { halfTheTime } from '../client/half-the-time.js'
@@ -85,7 +85,7 @@ export function useObject<const S extends AnySchema>(
         const showSoon = halfTheTime(show)
         let reply: EvidenceReply | undefined
         for await (const { choices } of events<Delta>(
-          await sendRequest(endpoint, '/chat/completions', { body, signal }),
+          await sendRequest(endpoint, '/chat/completions', { body, signal }).catch(withoutStrict),
         )) {
           const [choice] = choices
           if (choice?.evidence) {

@@ -34,6 +34,9 @@ const TOO_MUCH =
 
 const ADVICE = " Leave it out, or set 'strict' to false: what cannot be enforced is then left to the model."
 
+/** Formats beside which 'strict' stands; the others (`guided_json`, Anthropic's, Ollama's) are always strict. */
+const CHOSEN = new Set(['response_format', 'text.format'])
+
 /** What is larger is compiled anew each time rather than kept. */
 const MAX_KEPT_CHARACTERS = 200_000
 /** Of grammars that were asked for before. */
@@ -179,7 +182,8 @@ export class Constraints {
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       const message = schemaErrorMessage(error, name, subject).replace(/[^.?!]$/, '$&.')
-      const mayBeLenient = strict && !quote && (yield* this.#isLenientlyGood(schema, layout))
+      const chosen = subject === 'function' || CHOSEN.has(param)
+      const mayBeLenient = strict && chosen && !quote && (yield* this.#isLenientlyGood(schema, layout))
       throw new V1Error(400, mayBeLenient ? message + ADVICE : message, { param })
     }
   }

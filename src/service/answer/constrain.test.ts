@@ -138,6 +138,17 @@ describe('a strict schema', () => {
     expect(message).not.toContain("'strict'")
   })
 
+  it.each(['guided_json', 'json_schema', 'format'])(
+    'of %s, which is always strict, is refused without that advice',
+    async (field) => {
+      const { message } = errorOf(
+        await saying().chat({ [field]: closed({ x: { type: 'string', pattern: '(a)\\1' } }) }),
+      )
+      expect(message).toContain('cannot be enforced exactly')
+      expect(message).not.toContain("'strict'")
+    },
+  )
+
   it('that misspells a keyword is refused in one sentence after the other', async () => {
     const { message } = errorOf(await saying().chat(format(closed({ x: { type: 'string', minLenght: 1 } }))))
     expect(message).toContain("did you mean 'minLength'? Leave it out")
