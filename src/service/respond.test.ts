@@ -176,10 +176,29 @@ describe('an answer', () => {
     const { send, seen, error } = setUp()
     expect((await send('/thing/one')).status).toBe(200)
     expect((await send('/v1x/thing/one')).status).toBe(404)
-    expect(seen.paths).toEqual(['/thing/one', '/v1x/thing/one'])
+    // What follows is asked for the advice alone.
+    expect(seen.paths.slice(0, 2)).toEqual(['/thing/one', '/v1x/thing/one'])
     const unknown = await error('/v1/nothing', { method: 'POST' })
     expect(unknown).toMatchObject({ status: 404, code: 'unknown_url' })
     expect(unknown.message).toBe("Invalid URL (POST /v1/nothing). Under '/v1' there are: GET /thing/{id}.")
+    for (const [path, base, advice] of [
+      [
+        '/v1/v1/thing/one',
+        '/v1',
+        "Your client writes '/v1' itself, as Anthropic's do: its base URL must be this server's address, without '/v1'.",
+      ],
+      ['/ai/v1/v1/thing/one', '/ai/v1', "its base URL must be this server's address followed by '/ai', without '/v1'."],
+      ['/v1/thing/one', '/api/v1', "The base URL of your client must be this server's address followed by '/api/v1'."],
+      ['/v1/thing/one', '', "The base URL of your client must be this server's address."],
+      ['/v1/messages', '/v1', "Anthropic's interface is added by 'endpoints: [messages()]'."],
+      ['/v1/v1/messages', '/v1', "Anthropic's interface is added by"],
+      ['/api/chat', '/v1', "Ollama's interface is added by"],
+    ] as const) {
+      const { message } = await setUp({ door: { base } }).error(path, { method: 'POST' })
+      expect(message).toBe(`Invalid URL (POST ${path}). ${message.slice(message.indexOf('). ') + 3)}`)
+      expect(message).toContain(`${advice}`)
+      expect(message).toContain(' there are: GET /thing/{id}.')
+    }
     expect((await setUp({ door: { base: '' } }).error('/x')).message).toContain("Under '/' there are")
     const long = await error(`/${'x'.repeat(500)}`, { method: `M${'N'.repeat(100)}` })
     expect(long.message).toContain(`(M${'N'.repeat(19)} /${'x'.repeat(199)}).`)

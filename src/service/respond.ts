@@ -146,10 +146,32 @@ function invalidHost(): V1Error {
   return new V1Error(400, "The 'Host' header of your request is not a host name.", { code: 'invalid_host' })
 }
 
-function unknownPath(method: string, path: string, { base, router }: Door): V1Error {
-  const message = `Invalid URL (${method.slice(0, 20)} ${path.slice(0, 200)}). Under '${base || '/'}' there are: ${router.summary}.`
+function unknownPath(method: string, written: string, { base, router }: Door): V1Error {
+  const path = written.slice(0, 200)
+  const message = `Invalid URL (${method.slice(0, 20)} ${path}).${baseAdvice(path, base, router)} Under '${base || '/'}' there are: ${router.summary}.`
   return new V1Error(404, message, { code: 'unknown_url' })
 }
+
+/** Of a path that ends like one of ours: which base URL its client should have. */
+function baseAdvice(path: string, base: string, router: Router): string {
+  const within = pathUnder(base, path)
+  const under = within ?? path
+  for (const [ends, interfaces] of ADDED)
+    if (ends.test(under) && !router.find(under.replace('/v1', ''))) return interfaces
+  const isOurs = [...path.matchAll(/\/(?=.)/g)].some(({ index }) => router.find(path.slice(index)))
+  if (!isOurs) return ''
+  const address = (start: string) => (start === '' ? 'address' : `address followed by '${start}'`)
+  if (!base.endsWith('/v1') || !within?.startsWith('/v1/')) {
+    return ` The base URL of your client must be this server's ${address(base)}.`
+  }
+  return ` Your client writes '/v1' itself, as Anthropic's do: its base URL must be this server's ${address(base.slice(0, -3))}, without '/v1'.`
+}
+
+/** What a service may have beside OpenAI's interface. */
+const ADDED = [
+  [/^(\/v1)?\/messages(\/count_tokens)?$/, " Anthropic's interface is added by 'endpoints: [messages()]'."],
+  [/^(\/v1)?\/api\/(chat|generate|tags|show|embed|ps)$/, " Ollama's interface is added by 'endpoints: [ollama()]'."],
+] as const
 
 function adminOnly(): V1Error {
   return new V1Error(403, 'Only an admin may load, unload and remove models.', { code: 'admin_only' })
