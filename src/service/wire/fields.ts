@@ -30,6 +30,17 @@ export function unsupported(param: string, why: string, code = 'unsupported_para
   return badRequest(param, `Unsupported parameter: '${param}'. ${why}`, code)
 }
 
+/** By name: why a field that would change the answer cannot be honoured, or what it is called here. */
+export type Refused = ReadonlyMap<string, string>
+
+export function refuseUnsupported(body: JsonObject, refused: Refused): void {
+  for (const [name, why] of refused) {
+    const value = body[name]
+    // What is off, or is what every answer is, asks for nothing.
+    if (value != null && value !== false && !(name === 'n' && value === 1)) throw unsupported(name, why)
+  }
+}
+
 function shownType(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'

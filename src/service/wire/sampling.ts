@@ -117,7 +117,11 @@ export function readReturnTokens(body: JsonObject): { readonly returnTokens?: tr
 export const anEffort = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
 /** Qwen's name for it, and vLLM's. */
-export const BUDGET_FIELDS = ['thinking_budget', 'thinking_token_budget'] as const
+const BUDGETS = ['thinking_budget', 'thinking_token_budget'] as const
+/** What local servers' and hosts' words ask of thoughts. */
+export const THINKING_FIELDS: readonly string[] = ['thinking', 'enable_thinking', 'chat_template_kwargs', ...BUDGETS]
+/** What OpenRouter's `reasoning` has beside OpenAI's `effort`. */
+export const REASONING_SWITCHES = ['enabled', 'max_tokens'] as const
 
 /** What local servers' words ask of thoughts; each is there only where it is given. */
 export interface Thinking {
@@ -129,27 +133,40 @@ export interface Thinking {
 
 export function readThinking(body: JsonObject): Thinking {
   const given = optional(body, 'chat_template_kwargs', '', anObject)
+  const reasoning = isRecord(body.reasoning) ? body.reasoning : {}
   const switched = [
     given?.enable_thinking === true && { thinkingField: 'chat_template_kwargs.enable_thinking' },
+    body.enable_thinking === true && { thinkingField: 'enable_thinking' },
     isRecord(body.thinking) && body.thinking.type === 'enabled' && { thinkingField: 'thinking' },
+    reasoning.enabled === true && { thinkingField: 'reasoning.enabled' },
   ].find(Boolean)
-  for (const name of BUDGET_FIELDS) {
-    const thinkingBudget = optional(body, name, '', aTokenCount)
-    if (thinkingBudget !== undefined) return { thinkingBudget, thinkingField: name, ...switched }
+  const places = [...BUDGETS.map((name) => [body, name, ''] as const), [reasoning, 'max_tokens', 'reasoning'] as const]
+  for (const [holder, name, path] of places) {
+    const thinkingBudget = optional(holder, name, path, aTokenCount)
+    if (thinkingBudget !== undefined) return { thinkingBudget, thinkingField: at(path, name), ...switched }
   }
   return { ...switched }
 }
 
 const aSwitch = oneOf(['enabled', 'disabled'])
 
-/** Anthropic's words for it, which DeepSeek's, Moonshot's and Z.ai's servers take of chats. `adaptive` is the model's own way. */
-export function readSwitch(body: JsonObject, ignored: string[]): Options | undefined {
+/**
+ * Whether to think: Anthropic's words, which DeepSeek's, Moonshot's and Z.ai's servers take of chats (`adaptive` is the
+ * model's own way), Qwen's, OpenRouter's, and what chat templates are told by name, which wins.
+ */
+export function readTemplateOptions(body: JsonObject, reasoning: JsonObject, ignored: string[]): Options | undefined {
   const read = (value: unknown, param: string) => {
     const { type } = anObject(value, param)
     return type === 'adaptive' ? type : aSwitch(type, at(param, 'type'))
   }
   const type = hint(body, 'thinking', '', read, ignored)
-  return type === undefined || type === 'adaptive' ? undefined : { enable_thinking: type === 'enabled' }
+  const given = optional(body, 'chat_template_kwargs', '', anObject)
+  // A template takes the text 'false' for a yes.
+  if (given) optional(given, 'enable_thinking', 'chat_template_kwargs', aBoolean)
+  const hosted = optional(reasoning, 'enabled', 'reasoning', aBoolean)
+  const spoken = type === undefined || type === 'adaptive' ? undefined : type === 'enabled'
+  const thinks = optional(body, 'enable_thinking', '', aBoolean) ?? spoken ?? hosted
+  return thinks === undefined ? given : { enable_thinking: thinks, ...given }
 }
 
 type Options = Readonly<Record<string, unknown>>

@@ -138,6 +138,15 @@ describe('a chat request', () => {
     ['system', { system: 'Be brief.' }],
     ['previous_response_id', { previous_response_id: 'resp_1' }],
     ['conversation', { conversation: 'conv_1' }],
+    ['background', { background: true }],
+    ['input', { input: 'Hi' }],
+    ['prompt', { prompt: 'Hi' }],
+    ['output_format', { output_format: { type: 'json_schema', schema: {} } }],
+    ['output_config', { output_config: { format: { type: 'json_schema', schema: {} } } }],
+    ['enable_thinking', { enable_thinking: 'yes' }],
+    ['chat_template_kwargs.enable_thinking', { chat_template_kwargs: { enable_thinking: 'false' } }],
+    ['reasoning.enabled', { reasoning: { enabled: 'yes' } }],
+    ['reasoning.max_tokens', { reasoning: { max_tokens: -5 } }],
     ['modalities', { modalities: ['text', 'audio'] }],
     ['metadata', { metadata: [] }],
     ['metadata.a', { metadata: { a: 1 } }],
@@ -242,6 +251,42 @@ describe('a chat request', () => {
     expect(readThinking({ type: 'adaptive' })).toMatchObject({ templateOptions: undefined, ignored: [] })
     const both = readThinking({ type: 'disabled' }, { chat_template_kwargs: { enable_thinking: true } })
     expect(both.templateOptions).toEqual({ enable_thinking: true })
+  })
+
+  it.each<[object, object]>([
+    [{ enable_thinking: true }, { templateOptions: { enable_thinking: true }, thinkingField: 'enable_thinking' }],
+    [{ enable_thinking: false }, { templateOptions: { enable_thinking: false } }],
+    [
+      { reasoning: { enabled: true } },
+      { templateOptions: { enable_thinking: true }, thinkingField: 'reasoning.enabled' },
+    ],
+    [{ reasoning: { enabled: false } }, { templateOptions: { enable_thinking: false } }],
+    [{ reasoning: { max_tokens: 300 } }, { thinkingBudget: 300, thinkingField: 'reasoning.max_tokens' }],
+    [
+      { reasoning: { enabled: true, max_tokens: 300 } },
+      { templateOptions: { enable_thinking: true }, thinkingBudget: 300, thinkingField: 'reasoning.enabled' },
+    ],
+    [{ reasoning: { effort: 'high', enabled: false } }, { templateOptions: { enable_thinking: false } }],
+    [
+      { enable_thinking: false, chat_template_kwargs: { enable_thinking: true } },
+      { templateOptions: { enable_thinking: true }, thinkingField: 'chat_template_kwargs.enable_thinking' },
+    ],
+    [
+      { thinking_budget: 5, reasoning: { max_tokens: 300 } },
+      { thinkingBudget: 5, thinkingField: 'thinking_budget' },
+    ],
+  ])('thinks as Qwen’s and OpenRouter’s words say: %j', (words, expected) => {
+    expect(read(words)).toMatchObject({ ...expected, ignored: [] })
+  })
+
+  it('takes what is off, or null, for nothing asked', () => {
+    const off = {
+      background: false,
+      input: null,
+      enable_thinking: null,
+      reasoning: { enabled: null, max_tokens: null },
+    }
+    expect(read(off)).toMatchObject({ templateOptions: undefined, thinkingBudget: undefined, ignored: [] })
   })
 
   it('hands on what chat templates are told', () => {

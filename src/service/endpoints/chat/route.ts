@@ -17,8 +17,10 @@ import {
   noteUnknown,
   oneOf,
   optional,
+  type Refused,
   readMetadata,
   readVerbosity,
+  refuseUnsupported,
   required,
   unsupported,
 } from '../../wire/fields.js'
@@ -28,13 +30,14 @@ import { GUIDANCE_FIELDS, readForm, readOutputFormat, withNames } from '../../wi
 import type { CallSpec, FieldNames } from '../../wire/reply.js'
 import {
   anEffort,
-  BUDGET_FIELDS,
+  REASONING_SWITCHES,
   readEnding,
   readReturnTokens,
   readSampling,
-  readSwitch,
+  readTemplateOptions,
   readThinking,
   SAMPLING_FIELDS,
+  THINKING_FIELDS,
   tokenLimit,
   withEffort,
 } from '../../wire/sampling.js'
@@ -78,8 +81,10 @@ const HINTS = [
   'verbosity',
 ]
 
+const NOTHING_STORED = "A chat has all of its 'messages': what is stored is continued by 'responses'."
+
 /** Fields that would change the answer and cannot be honoured. */
-const REFUSED = new Map([
+const REFUSED: Refused = new Map([
   ['functions', "It is deprecated: use 'tools' instead."],
   ['function_call', "It is deprecated: use 'tool_choice' instead."],
   ['audio', 'Audio is not supported: ask for text.'],
@@ -90,8 +95,13 @@ const REFUSED = new Map([
   ['stop_sequences', "In a chat it is 'stop'."],
   ['instructions', "In a chat it is a message of the role 'system'."],
   ['system', "In a chat it is a message of the role 'system'."],
-  ['previous_response_id', "A chat has all of its 'messages': what is stored is continued by 'responses'."],
-  ['conversation', "A chat has all of its 'messages': what is stored is continued by 'responses'."],
+  ['previous_response_id', NOTHING_STORED],
+  ['conversation', NOTHING_STORED],
+  ['background', "A chat is answered at once: use 'responses'."],
+  ['input', "In a chat it is 'messages'."],
+  ['prompt', "In a chat it is 'messages'; a text is continued by 'completions'."],
+  ['output_format', "In a chat it is 'response_format'."],
+  ['output_config', "In a chat it is 'response_format' and 'reasoning_effort'."],
 ])
 
 /** Of a chat nothing is kept. */
@@ -104,9 +114,9 @@ const aModality = oneOf(['text', 'audio'])
 const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'],
   ...['logprobs', 'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls'],
-  ...['reasoning_effort', 'reasoning', 'thinking', 'chat_template_kwargs'],
+  ...['reasoning_effort', 'reasoning'],
   ...['return_token_ids', 'return_tokens_as_token_ids', 'evidence', 'quote'],
-  ...BUDGET_FIELDS,
+  ...THINKING_FIELDS,
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
   ...HINTS,
@@ -114,7 +124,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 ])
 const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation', 'include_forced'])
 
-const KNOWN_REASONING = new Set(['effort'])
+const KNOWN_REASONING = new Set<string>(['effort', ...REASONING_SWITCHES])
 
 const aTokenLimit = tokenLimit(1)
 const aChoiceCount = anInteger(1, 128)
@@ -123,7 +133,7 @@ const aTopCount = anInteger(0, 20)
 export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   const body = aBody(json)
   const ignored: string[] = []
-  for (const [name, why] of REFUSED) if (body[name] != null) throw unsupported(name, why)
+  refuseUnsupported(body, REFUSED)
   acceptHints(body, ignored)
   noteUnknown(body, KNOWN, '', ignored)
   const model = required(body, 'model', '', aString)
@@ -139,9 +149,12 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   const topLogprobs = readLogprobs(body)
   const { evidence } = readEvidence(body, output, CHAT_FIELDS.format)
   const { tools, toolChoice, parallelToolCalls } = readTools(body, ignored)
-  const templateOptions = readTemplateOptions(body, ignored)
+  const templateOptions = readThoughts(body, ignored)
   const thinking = readThinking(body)
-  const nested = body.reasoning_effort == null && isRecord(body.reasoning) ? 'reasoning.effort' : undefined
+  const nested =
+    body.reasoning_effort == null && isRecord(body.reasoning) && body.reasoning.effort != null
+      ? 'reasoning.effort'
+      : undefined
   // By name, not spread: what has one shape is quick to make and to read.
   return {
     spec: {
@@ -228,13 +241,12 @@ function readLogprobs(body: JsonObject): number | undefined {
   return undefined
 }
 
-function readTemplateOptions(body: JsonObject, ignored: string[]): Readonly<Record<string, unknown>> | undefined {
-  const [switched, given] = [readSwitch(body, ignored), optional(body, 'chat_template_kwargs', '', anObject)]
+function readThoughts(body: JsonObject, ignored: string[]): Readonly<Record<string, unknown>> | undefined {
   // Ollama and OpenRouter take the effort of chats as responses have it, too, and Qwen Code sends it so.
   const reasoning = isRecord(body.reasoning) ? body.reasoning : {}
   if (body.reasoning != null && reasoning !== body.reasoning) ignored.push('reasoning')
   noteUnknown(reasoning, KNOWN_REASONING, 'reasoning', ignored)
   const nested = hint(reasoning, 'effort', 'reasoning', anEffort, ignored)
   const effort = hint(body, 'reasoning_effort', '', anEffort, ignored) ?? nested
-  return withEffort(effort, switched ? { ...switched, ...given } : given)
+  return withEffort(effort, readTemplateOptions(body, reasoning, ignored))
 }

@@ -43,6 +43,22 @@ describe('completions', () => {
     },
   )
 
+  it.each([
+    ['messages', { messages: [{ role: 'user', content: 'Hi' }] }, "send 'messages' to 'chat/completions'"],
+    ['max_completion_tokens', { max_completion_tokens: 5 }, "it is 'max_tokens'"],
+    ['max_output_tokens', { max_output_tokens: 5 }, "it is 'max_tokens'"],
+    ['stop_sequences', { stop_sequences: ['a'] }, "it is 'stop'"],
+    ['top_logprobs', { top_logprobs: 2 }, "it is 'logprobs'"],
+    ['tools', { tools: [{ type: 'function', function: { name: 'f' } }] }, 'calls no tools'],
+    ['system', { system: 'Be brief.' }, "has only its 'prompt'"],
+  ])('are refused with %s of another interface, and the name that it has here', async (param, field, why) => {
+    const { post, calls } = texts()
+    const error = errorOf(await post({ ...(param !== 'messages' && { prompt: 'Go' }), ...field }))
+    expect(error).toMatchObject({ status: 400, param })
+    expect(error.message).toContain(why)
+    expect(calls).toEqual([])
+  })
+
   it('are at most 1,024 in one request, whichever way they are asked for', async () => {
     const { post, calls } = texts()
     const refused = await post({ prompt: Array(256).fill('Go'), n: 128 })
@@ -326,17 +342,17 @@ describe('completions', () => {
     }
     const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true } }))
     const headers = { 'content-type': 'application/json' }
-    const all = { return_tokens_as_token_ids: true, messages: [{ role: 'user', content: 'x' }], prompt: 'x' }
+    const messages = [{ role: 'user', content: 'x' }]
     for (const [path, body] of [
-      ['/completions', { logprobs: 1 }],
-      ['/chat/completions', { logprobs: true }],
-      ['/completions', {}],
-      ['/chat/completions', { logprobs: false }],
+      ['/completions', { prompt: 'x', logprobs: 1 }],
+      ['/chat/completions', { messages, logprobs: true }],
+      ['/completions', { prompt: 'x' }],
+      ['/chat/completions', { messages, logprobs: false }],
     ] as const) {
       const { status } = await ask(path, {
         method: 'POST',
         headers,
-        body: JSON.stringify({ model: MODEL, ...all, ...body }),
+        body: JSON.stringify({ model: MODEL, return_tokens_as_token_ids: true, ...body }),
       })
       expect(status).toBe(200)
     }

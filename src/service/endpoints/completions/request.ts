@@ -9,6 +9,8 @@ import {
   badRequest,
   noteUnknown,
   optional,
+  type Refused,
+  refuseUnsupported,
   required,
   unsupported,
   wrongType,
@@ -48,6 +50,20 @@ const KNOWN = new Set([
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
 ])
+/** Those of the other interfaces, which whoever sends them relies on. */
+const WHY: Refused = new Map([
+  ['messages', "A completion has a 'prompt': send 'messages' to 'chat/completions'."],
+  ['input', "In a completion it is 'prompt'."],
+  ['max_completion_tokens', "In a completion it is 'max_tokens'."],
+  ['max_output_tokens', "In a completion it is 'max_tokens'."],
+  ['stop_sequences', "In a completion it is 'stop'."],
+  ['top_logprobs', "In a completion it is 'logprobs', as a number."],
+  ['tools', "A completion calls no tools: use 'chat/completions'."],
+  ['functions', "A completion calls no tools: use 'chat/completions'."],
+  ['instructions', "A completion has only its 'prompt': use 'chat/completions'."],
+  ['system', "A completion has only its 'prompt': use 'chat/completions'."],
+  ['text', "In a completion it is 'response_format'."],
+])
 const FIELDS: FieldNames = { format: 'response_format', parameters: () => 'prompt' }
 
 const aTokenLimit = tokenLimit(0)
@@ -63,6 +79,7 @@ const somePrompts = anArray(1, Number.POSITIVE_INFINITY)
 export function readTextRequest(json: unknown): TextRequest {
   const body = aBody(json)
   const ignored: string[] = []
+  refuseUnsupported(body, WHY)
   noteUnknown(body, KNOWN, '', ignored)
   optional(body, 'user', '', aString)
   const n = optional(body, 'n', '', aChoiceCount) ?? 1

@@ -368,6 +368,15 @@ describe('a message', () => {
     for (const [field, instead] of [
       [{ response_format: { type: 'json_object' } }, 'output_config.format'],
       [{ stop: ['a'] }, 'stop_sequences'],
+      [{ text: { format: { type: 'json_object' } } }, 'output_config.format'],
+      [{ guided_json: { type: 'object' } }, 'output_config.format'],
+      [{ structured_outputs: { regex: 'a' } }, 'output_config.format'],
+      [{ instructions: 'Be brief.' }, 'system'],
+      [{ functions: [{ name: 'f' }] }, 'tools'],
+      [{ n: 2 }, 'one answer'],
+      [{ logprobs: true }, 'chat/completions'],
+      [{ max_completion_tokens: 5 }, 'max_tokens'],
+      [{ previous_response_id: 'resp_1' }, 'send all of them'],
     ] as const)
       expect(errorOf(await post(field)).message).toContain(instead)
     expect(errorOf(await post({ mcp_servers: [{ type: 'url', url: 'https://x.example' }] })).message).toContain(

@@ -18,6 +18,7 @@ import {
   unsupported,
   wrongValue,
 } from '../../wire/fields.js'
+import { GUIDANCE_FIELDS } from '../../wire/output-format.js'
 import type { CallSpec } from '../../wire/reply.js'
 import { anEffort, aStop, readSampling, withEffort } from '../../wire/sampling.js'
 import { readMessagesTurns } from './conversation.js'
@@ -43,6 +44,17 @@ const WHY: ReadonlyMap<string, readonly [why: string, code?: string]> = new Map(
   // Those of a chat, which whoever sends them relies on.
   ['response_format', ["Among messages it is 'output_config.format'."]],
   ['stop', ["Among messages it is 'stop_sequences'."]],
+  ['text', ["Among messages it is 'output_config.format'."]],
+  ['instructions', ["Among messages it is 'system'."]],
+  ['functions', ["Among messages it is 'tools'."]],
+  ['input', ["Among messages it is 'messages'."]],
+  ['previous_response_id', ['Nothing is kept here between messages: send all of them.']],
+  ['conversation', ['Nothing is kept here between messages: send all of them.']],
+  ['n', ['A message is one answer: send the request again for another.']],
+  ['logprobs', ["Messages tell no log probabilities: use 'chat/completions'."]],
+  ['max_completion_tokens', ["Among messages it is 'max_tokens'."]],
+  ['max_output_tokens', ["Among messages it is 'max_tokens'."]],
+  ...GUIDANCE_FIELDS.map((name): [string, [string]] => [name, ["Among messages it is 'output_config.format'."]]),
 ])
 /** What Anthropic's has of how tokens are drawn. */
 const DRAWN = ['temperature', 'top_p', 'top_k']
@@ -67,7 +79,7 @@ const aDisplay = oneOf(['summarized', 'omitted'])
 export function* readMessageRequest(json: unknown, counted?: 'to be counted'): Slices<MessageRequest> {
   const body = aBody(json)
   const ignored: string[] = []
-  for (const [name, why] of WHY) if (isGiven(body[name])) throw unsupported(name, ...why)
+  for (const [name, why] of WHY) if (isGiven(body[name], name)) throw unsupported(name, ...why)
   noteUnknown(body, KNOWN, '', ignored)
   optional(body, 'metadata', '', anObject)
   const model = required(body, 'model', '', aString)
@@ -109,9 +121,9 @@ export function* readMessageRequest(json: unknown, counted?: 'to be counted'): S
   }
 }
 
-/** Clients send what they have none of as an empty list. */
-const isGiven = (value: unknown): boolean =>
-  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
+/** Clients send what they have none of as an empty list; one answer is what every message is. */
+const isGiven = (value: unknown, name: string): boolean =>
+  value != null && value !== false && !(Array.isArray(value) && value.length === 0) && !(name === 'n' && value === 1)
 
 const readStops = (value: unknown, param: string): string[] =>
   someStops(value, param).map((item, i) => aStop(item, at(param, i)))

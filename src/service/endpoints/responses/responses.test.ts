@@ -231,6 +231,16 @@ describe('a response', () => {
     [{ input: 'Hi', max_tokens: 20 }, 'max_tokens'],
     [{ input: 'Hi', max_completion_tokens: 20 }, 'max_completion_tokens'],
     [{ input: 'Hi', functions: [] }, 'functions'],
+    [{ input: 'Hi', function_call: 'auto' }, 'function_call'],
+    [{ input: 'Hi', n: 2 }, 'n'],
+    [{ input: 'Hi', logprobs: true }, 'logprobs'],
+    [{ input: 'Hi', audio: { voice: 'alloy' } }, 'audio'],
+    [{ input: 'Hi', system: 'Be brief.' }, 'system'],
+    [{ input: 'Hi', stop_sequences: ['a'] }, 'stop_sequences'],
+    [{ input: 'Hi', output_format: { type: 'json_schema', schema: {} } }, 'output_format'],
+    [{ input: 'Hi', output_config: { format: { type: 'json_schema', schema: {} } } }, 'output_config'],
+    [{ input: 'Hi', enable_thinking: 'no' }, 'enable_thinking'],
+    [{ input: 'Hi', reasoning: { enabled: 1 } }, 'reasoning.enabled'],
     [{ input: 'Hi', max_output_tokens: 3 }, 'max_output_tokens'],
     [{ input: 'Hi', include: ['everything'] }, 'include[0]'],
     [{ input: 'Hi', tool_choice: 'required' }, 'tool_choice'],
@@ -258,6 +268,28 @@ describe('a response', () => {
   ])('never refuses a hint: %j is ignored and named', async (body, field) => {
     const answer = await service().post({ input: 'Hi', ...body })
     expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, field])
+  })
+
+  test('takes one answer, and what is off, for nothing asked', async () => {
+    const { status, headers } = await service().post({
+      input: 'Hi',
+      n: 1,
+      logprobs: false,
+      reasoning: { enabled: null },
+    })
+    expect([status, headers.get('x-ignored-fields')]).toEqual([200, null])
+  })
+
+  test.each([
+    [{ enable_thinking: false }, { enable_thinking: false }],
+    [{ thinking: { type: 'disabled' } }, { enable_thinking: false }],
+    [{ reasoning: { enabled: false } }, { enable_thinking: false }],
+    [{ reasoning: { effort: 'none', enabled: null } }, { enable_thinking: false, reasoning_effort: 'none' }],
+  ])('says in the words of other servers whether to think: %j', async (words, options) => {
+    const { post, calls } = service()
+    const { headers } = await post({ input: 'Hi', ...words })
+    expect(calls.at(-1)!.templateOptions).toEqual(options)
+    expect(headers.get('x-ignored-fields')).toBeNull()
   })
 
   test('keeps to the form that fields of local servers ask for', async () => {

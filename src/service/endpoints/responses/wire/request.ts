@@ -17,8 +17,10 @@ import {
   noteUnknown,
   oneOf,
   optional,
+  type Refused,
   readMetadata,
   readVerbosity,
+  refuseUnsupported,
   required,
   unsupported,
   wrongType,
@@ -27,12 +29,14 @@ import {
 import { type Form, GUIDANCE_FIELDS, heldToWords, readForm } from '../../../wire/output-format.js'
 import {
   anEffort,
-  BUDGET_FIELDS,
   type EndFields,
+  REASONING_SWITCHES,
   readEnding,
   readSampling,
+  readTemplateOptions,
   readThinking,
   SAMPLING_FIELDS,
+  THINKING_FIELDS,
   tokenLimit,
   withEffort,
 } from '../../../wire/sampling.js'
@@ -76,7 +80,7 @@ export interface ResponseRequest {
 }
 
 /** Fields that would change the answer and cannot be honoured. */
-const WHY: ReadonlyMap<string, string> = new Map([
+const WHY: Refused = new Map([
   ['prompt', "Prompt templates are not supported: send 'input' and 'instructions'."],
   ['moderation', 'Moderation is not supported: leave it out.'],
   // Those of a chat, which whoever sends them relies on.
@@ -85,6 +89,14 @@ const WHY: ReadonlyMap<string, string> = new Map([
   ['max_tokens', "In a response it is 'max_output_tokens'."],
   ['max_completion_tokens', "In a response it is 'max_output_tokens'."],
   ['functions', "In a response it is 'tools'."],
+  ['function_call', "In a response it is 'tool_choice'."],
+  ['n', 'A response has one answer: send the request again for another.'],
+  ['logprobs', "In a response it is 'include' with 'message.output_text.logprobs'."],
+  ['audio', 'Audio is not supported: ask for text.'],
+  ['system', "In a response it is 'instructions'."],
+  ['stop_sequences', "In a response it is 'stop'."],
+  ['output_format', "In a response it is 'text.format'."],
+  ['output_config', "In a response it is 'text.format' and 'reasoning.effort'."],
 ])
 /** Where vLLM has it, it tells tokens beside choices; a response has items, and vLLM's tells none. */
 const NO_TOKENS = "A response does not return token ids: use 'chat/completions', or 'tokenize' for those of a prompt."
@@ -94,16 +106,16 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'input', 'instructions', 'previous_response_id', 'conversation'],
   ...['stream', 'stream_options', 'store', 'background', 'return_token_ids', 'evidence'],
   ...['truncation', 'max_output_tokens', 'max_tool_calls', 'include', 'metadata', 'service_tier', 'text', 'reasoning'],
-  ...['context_management', 'tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs', 'chat_template_kwargs'],
+  ...['context_management', 'tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs'],
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
-  ...BUDGET_FIELDS,
+  ...THINKING_FIELDS,
   ...HINTS,
   ...WHY.keys(),
 ])
 const KNOWN_TEXT = new Set(['format', 'verbosity'])
 const KNOWN_FORMAT = new Set(['type', 'name', 'description', 'schema', 'strict', 'quote'])
-const KNOWN_REASONING = new Set(['effort', 'summary', 'generate_summary'])
+const KNOWN_REASONING = new Set<string>(['effort', 'summary', 'generate_summary', ...REASONING_SWITCHES])
 const KNOWN_STREAM_OPTIONS = new Set(['include_obfuscation'])
 const FORMATS = ['text', 'json_object', 'json_schema']
 
@@ -144,7 +156,7 @@ const noEdits = (value: unknown, param: string): void => {
 export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
   const body = aBody(json)
   const ignored: string[] = []
-  for (const [name, why] of WHY) if (body[name] != null) throw unsupported(name, why)
+  refuseUnsupported(body, WHY)
   if (optional(body, 'return_token_ids', '', aBoolean)) throw unsupported('return_token_ids', NO_TOKENS)
   noteUnknown(body, KNOWN, '', ignored)
   const stream = optional(body, 'stream', '', aBoolean) ?? false
@@ -284,8 +296,8 @@ function readText(body: JsonObject, ignored: string[]): { output: OutputFormat; 
 }
 
 function readReasoning(body: JsonObject, ignored: string[]) {
-  const given = optional(body, 'chat_template_kwargs', '', anObject)
   const reasoning = optional(body, 'reasoning', '', anObject)
+  const given = readTemplateOptions(body, reasoning ?? {}, ignored)
   if (!reasoning) return { templateOptions: given, reasoning: null }
   noteUnknown(reasoning, KNOWN_REASONING, 'reasoning', ignored)
   const effort = hint(reasoning, 'effort', 'reasoning', anEffort, ignored)
