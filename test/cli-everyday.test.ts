@@ -151,6 +151,11 @@ describe('the configuration file', () => {
     [{ serve: { cors: ['https://app.example/'] } }, /serve\.cors: It must be an origin/],
     [{ sevre: {} }, /'sevre' is not a command/],
     [{ serve: [] }, /'serve' must be an object/],
+    [{ serve: { model: [] } }, /serve\.model is an empty list: give it a value, or leave it out/],
+    [{ serve: { model: {} } }, /serve\.model must be a text/],
+    [{ serve: { model: null } }, /serve\.model must be a text/],
+    [{ serve: {}, models: [] }, /'models' must be an object/],
+    [{ serve: {}, chat: null }, /'chat' must be an object/],
     ['{', /cannot be read/],
     ['[]', /must contain an object/],
   ])('is refused by name: %j', async (value, message) => {

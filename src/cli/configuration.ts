@@ -40,9 +40,11 @@ function apply(file: string, all: Record<string, unknown>, root: Command, comman
   const unknown = Object.keys(all).find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new Fault(`${file}: '${unknown}' is not a command; the commands are ${known.join(', ')}.`)
+  // Also of the commands that do not run now: who has written it sees it at once.
+  const wrong = Object.keys(all).find((name) => !isObject(all[name]))
+  if (wrong !== undefined) throw new Fault(`${file}: '${wrong}' must be an object of options.`)
   return pathTo(command, root).flatMap((each) => {
-    const values = Object.hasOwn(all, each.name()) ? all[each.name()] : {}
-    if (!isObject(values)) throw new Fault(`${file}: '${each.name()}' must be an object of options.`)
+    const values = Object.hasOwn(all, each.name()) ? (all[each.name()] as object) : {}
     return Object.entries(values).flatMap(([name, value]) =>
       set(file, command, name, value) ? [{ option: name, value }] : [],
     )
@@ -73,6 +75,7 @@ function parsed(place: string, option: Option, value: unknown): unknown {
     throw new Fault(`${place} must be true or false.`)
   }
   const texts = Array.isArray(value) ? value : [value]
+  if (texts.length === 0) throw new Fault(`${place} is an empty list: give it a value, or leave it out.`)
   if (!texts.every((text) => typeof text === 'string' || typeof text === 'number')) {
     throw new Fault(`${place} must be a text, a number or a list of them.`)
   }
