@@ -24,24 +24,35 @@ it('is the same however lines end and wherever the stream is cut', async () => {
   const events = fc.array(fc.array(line, { minLength: 1, maxLength: 3 }), { maxLength: 5 })
   const aCase = fc.record({
     events,
-    end: fc.constantFrom('\n', '\r\n', '\r'),
+    ends: fc.array(fc.constantFrom('\n', '\r\n', '\r'), { minLength: 1, maxLength: 5 }),
     prefix: fc.constantFrom('data:', 'data: '),
     cuts: fc.array(fc.nat(200)),
   })
   await fc.assert(
-    fc.asyncProperty(aCase, async ({ events, end, prefix, cuts }) => {
+    fc.asyncProperty(aCase, async ({ events, ends, prefix, cuts }) => {
       // One blank behind the colon is none of the data, so a text that begins with one needs it.
-      const lines = (each: string[]) => each.map((text) => `${text.startsWith(' ') ? 'data: ' : prefix}${text}${end}`)
-      const told = events.map(
-        (each, i) => `: a comment${end}event: e${i}${end}${lines(each).join('')}id: 7${end}${end}`,
-      )
-      // A `\r` at the very end may be half of a `\r\n`.
-      const text = `${told.join('')}: end${end}`
+      const lines = (each: string[]) => each.map((text) => `${text.startsWith(' ') ? 'data: ' : prefix}${text}`)
+      const told = events.flatMap((each, i) => [': a comment', `event: e${i}`, ...lines(each), 'id: 7', ''])
+      const text = told.reduce((before, line, i) => {
+        const end = ends[i % ends.length]!
+        // A `\n` by itself right behind a `\r` would be no line of its own.
+        return `${before}${line}${line === '' && end === '\n' && before.endsWith('\r') ? '\r\n' : end}`
+      }, '')
       const places = [...new Set([0, ...cuts, text.length])].filter((at) => at <= text.length).sort((a, b) => a - b)
       const pieces = places.slice(1).map((at, i) => text.slice(places[i], at))
       expect(await dataOf(pieces)).toEqual(events.map((each) => each.join('\n')))
     }),
   )
+})
+
+it.each(['data: [DONE]\r\r', 'data: [DONE]\r\n\r', 'data: [DONE]\n\n'])('does not wait behind %j', async (text) => {
+  const events = eventData(streamOf([text], () => {}))
+  expect(await events.next()).toEqual({ done: false, value: '[DONE]' })
+  await events.return(undefined)
+})
+
+it('takes no notice of a mark of the byte order', async () => {
+  expect(await dataOf(['\ufeffdata: 1\n\n'])).toEqual(['1'])
 })
 
 it('has no data of an event without, nor of comments', async () => {
@@ -84,8 +95,8 @@ it('hands on what the connection broke off with', async () => {
 })
 
 it('tells an event as soon as it is known to be over', async () => {
-  const events = eventData(streamOf(['data: 1\r', '\r', 'data: 2'], () => {}))
-  expect(await events.next()).toEqual({ done: false, value: '1' })
+  const events = eventData(streamOf(['data: 1\r', '\n\r', '\ndata: 2\r\r', 'data: 3\n\n'], () => {}))
+  for (const value of ['1', '2', '3']) expect(await events.next()).toEqual({ done: false, value })
   await events.return(undefined)
 })
 

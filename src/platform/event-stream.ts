@@ -8,14 +8,16 @@ export async function* eventData(
 ): AsyncGenerator<string> {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
-  let lastBefore = ''
+  let afterReturn = false
   try {
     for (;;) {
-      const { done, value: piece = '' } = await reader.read()
+      const { done, value: read = '' } = await reader.read()
+      // A `\r` has ended its line, whatever comes: a `\n` behind it belongs to it.
+      const piece = afterReturn && read.startsWith('\n') ? read.slice(1) : read
+      if (read !== '') afterReturn = read.endsWith('\r')
       rest += piece
       // Of an event of megabytes most pieces end no line: all of it would be looked through for each.
-      const ends = done || /[\r\n]/.test(lastBefore + piece)
-      lastBefore = piece.slice(-1) || lastBefore
+      const ends = done || /[\r\n]/.test(piece)
       const { events, left } = ends ? split(done ? `${rest}\n\n` : rest) : { events: [], left: rest }
       rest = left
       if (rest.length > most) throw new RangeError('An event is too long.')
@@ -39,7 +41,7 @@ function isWhole(data: string): boolean {
 /** Whole events, and what has come of the next one. Lines end with `\n`, `\r\n` or, by the book, `\r`. */
 function split(text: string): { events: string[]; left: string } {
   const events: string[] = []
-  const lines = text.split(/\r\n|\n|\r(?!$)/)
+  const lines = text.split(/\r\n|\n|\r/)
   const last = lines.pop()!
   let data: string[] = []
   let pending: string[] = []
