@@ -36,7 +36,7 @@ export interface MessageRequest {
 }
 
 /** Fields that would change the answer and cannot be honoured; at this code clients send the whole conversation instead. */
-const WHY: ReadonlyMap<string, readonly [why: string, code?: string]> = new Map([
+const WHY = new Map<string, readonly [why: string, code?: string]>([
   ['container', ['Containers are not supported: leave it out.']],
   ['mcp_servers', ['MCP servers are not called from here, because no text leaves the device: leave it out.']],
   ['thread', ['Nothing is kept here between messages: send all of them.', 'thread_unsupported_request']],
