@@ -5,6 +5,7 @@ import type { Dialect, EndpointEntry, Exchange, Method, Route, RouteResponse, Se
 import { Json } from './answer/service.js'
 import type { Caller } from './door/auth.js'
 import { type Door, Router, respond } from './respond.js'
+import { Deadlines } from './stream/abort.js'
 
 const PAGE = 'https://page.test'
 const OK: RouteResponse = { status: 200, body: '"é"', headers: { 'content-type': 'application/json' } }
@@ -33,6 +34,7 @@ function setUp({ route = () => OK, methods = ['GET', 'POST'], endpoint, dialect,
     admission: { closed: false },
     log: (event: object) => seen.log.push(event as Record<string, unknown>),
     metrics: { ended: (event: object) => seen.metrics.push(event) },
+    deadlines: new Deadlines(undefined, () => undefined),
     ...part.service,
   } as unknown as Service
   const noted: Route = (given, exchange) => {

@@ -23,6 +23,7 @@ import {
   type RequestUrl,
   requestUrlOf,
 } from './door/origin.js'
+import { inTime } from './stream/abort.js'
 import { requestId } from './wire/ids.js'
 
 /** What stands before the routes. */
@@ -113,7 +114,9 @@ async function answer(
   if (!endpoint) throw wrongMethod(request, url.pathname, allow)
   line.endpoint = endpoint.path
   if (service.admission.closed) throw closing()
-  const caller = endpoint.open ? NOBODY : await door.authenticate(request)
+  const { deadlines } = service
+  const { signal } = request
+  const caller = endpoint.open ? NOBODY : await inTime(door.authenticate(request), deadlines, signal)
   line.caller = caller
   // Bun ends what says nothing for ten seconds, and a model may read a prompt for longer.
   if (typeof info?.timeout === 'function') info.timeout(request, 0)
@@ -130,7 +133,7 @@ async function answer(
     project,
     end: line.write,
   }
-  return endpoint.route(service, exchange)
+  return inTime(endpoint.route(service, exchange), deadlines, signal, () => exchange.runs === true)
 }
 
 /** Who asks for what is open to all. */

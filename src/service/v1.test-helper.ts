@@ -16,6 +16,44 @@ export const finish = (reason: 'stop' | 'length' | 'tool_calls' = 'stop', choice
   reason,
 })
 
+/** Everything that asks a model for something: what holds for one of them must hold for each. */
+interface Asking {
+  readonly body: object
+  /** It may be asked for as a stream. */
+  readonly streams?: true
+}
+
+const USER = [{ role: 'user', content: 'Hello?' }]
+const EXTRACTION = { state: 'Hello?', fields: { greeting: { type: 'text' } } }
+export const ROWS: Readonly<Record<string, Asking>> = {
+  '/chat/completions': { body: { messages: USER }, streams: true },
+  '/responses': { body: { input: 'Hello?' }, streams: true },
+  '/responses/compact': { body: { input: 'Hello?' } },
+  '/responses/input_tokens': { body: { input: 'Hello?' } },
+  '/completions': { body: { prompt: 'Hello?' }, streams: true },
+  '/infill': { body: { input_prefix: 'Hello?', input_suffix: '' }, streams: true },
+  '/embeddings': { body: { input: 'Hello?' } },
+  '/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
+  '/v2/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
+  '/score': { body: { text_1: 'Hello?', text_2: ['a', 'b'] } },
+  '/classify': { body: { input: 'Hello?' } },
+  '/pooling': { body: { input: 'Hello?', task: 'classify' } },
+  '/decisions': { body: { input: 'Hello?', questions: [{ type: 'predicate', instructions: 'Is it so?' }] } },
+  '/api/alpha/decisions': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
+  '/systemone': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
+  '/extractions': { body: EXTRACTION },
+  '/extraction': { body: EXTRACTION },
+  '/api/alpha/extractions': { body: EXTRACTION },
+  '/tokenize': { body: { prompt: 'Hello?' } },
+  '/detokenize': { body: { tokens: [1, 2] } },
+  '/messages': { body: { messages: USER, max_tokens: 9 }, streams: true },
+  '/messages/count_tokens': { body: { messages: USER } },
+  '/api/chat': { body: { messages: USER, stream: false }, streams: true },
+  '/api/generate': { body: { prompt: 'Hello?', stream: false }, streams: true },
+  '/api/embed': { body: { input: 'Hello?' } },
+  '/api/embeddings': { body: { prompt: 'Hello?' } },
+}
+
 export interface Answer {
   readonly status: number
   readonly headers: Headers

@@ -4,7 +4,7 @@ import { Entrance } from '../platform/index.js'
 import { memoryUsage, type UsageEvent, type UsageLedger } from '../usage/index.js'
 import { Bodies } from './answer/bodies.js'
 import { Loader, waitFor } from './answer/loader.js'
-import { timedOut } from './answer/run.js'
+import { notStored, timedOut } from './answer/run.js'
 import type { EndpointEntry, EndpointSet, Service } from './answer/service.js'
 import { authenticator, isSoleCaller, type Keys, lineOf, PROJECT_HEADERS, Projects } from './door/auth.js'
 import { type Log, logFaults } from './door/log.js'
@@ -231,7 +231,7 @@ export function createV1(options: V1Options): V1 {
     bodyLimit,
     bodies: new Bodies(bodiesLimit),
     deadlines: new Deadlines(timeoutMs, timedOut),
-    patience: new Deadlines(LEAVE_MS, () => undefined),
+    patience: new Deadlines(LEAVE_MS, notStored),
     stallMs: timeLimit('stallMs', options.stallMs ?? 30_000),
     describeSchema: options.describeSchema ?? true,
     calibrated: options.calibrated ?? false,

@@ -32,7 +32,7 @@ export interface UsageRow {
 export interface UsageLedger {
   /** Called once at the start; rejects if nothing can be stored. */
   open?(): void | Promise<void>
-  /** Settles when the event is stored: only then does its answer end. */
+  /** Settles when the event is stored: only then does its answer end, or once it was waited for five seconds. */
   record(event: UsageEvent): void | Promise<void>
   /** The rows that start in `[from, to)`, in no particular order. */
   rows(from: number, to: number): readonly UsageRow[] | Promise<readonly UsageRow[]>

@@ -8,7 +8,7 @@ import {
   V1Error,
 } from '../../contract/index.js'
 import { quoteSource } from '../../grammar/index.js'
-import { atMost, inTurns } from '../../platform/index.js'
+import { abortable, atMost, inTurns } from '../../platform/index.js'
 import { type Broken, type PacedSource, type Patience, paced } from '../stream/paced.js'
 import { SSE_HEADERS, SSE_SIGN } from '../stream/sse.js'
 import { seconds } from '../wire/ids.js'
@@ -85,7 +85,7 @@ async function responseTo(
     checkCapable(model, bare.spec)
     run.model = model.id
     const prepare = async (): Promise<Prepared> => {
-      const spec = context ? { ...bare.spec, ...(await context()) } : bare.spec
+      const spec = context ? { ...bare.spec, ...(await abortable(context(), run.signal)) } : bare.spec
       if (context) checkCapable(model, spec)
       return {
         request: { ...bare, spec },
@@ -385,7 +385,8 @@ export async function constrained(
   const places = { format: fields.format, tools: tools.map((_, i) => fields.parameters(i)) }
   const quote = quoteSource({ output, tools: toolChoice === 'none' ? [] : tools }, messages)
   const wanted = { output, tools, toolChoice, places, ...(quote && { quote }) }
-  const theirs = await engine.constrain?.({ ...wanted, ...constraints.own, id, model, caller, signal })
+  const asked = engine.constrain?.({ ...wanted, ...constraints.own, id, model, caller, signal })
+  const theirs = asked && (await abortable(Promise.resolve(asked), signal))
   return theirs ?? inTurns(constraints.of({ ...wanted, caller }), signal, caller)
 }
 

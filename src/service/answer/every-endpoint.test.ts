@@ -5,45 +5,8 @@ import { messages } from '../endpoints/messages/index.js'
 import { ollama } from '../endpoints/ollama/index.js'
 import { ENDPOINTS } from '../endpoints.js'
 import { createV1, type V1Options } from '../v1.js'
-import { asking, finish, KEY, oneTurn, posting, text, turnsUntil } from '../v1.test-helper.js'
+import { asking, finish, KEY, oneTurn, posting, ROWS, text, turnsUntil } from '../v1.test-helper.js'
 
-/** Everything that asks a model for something: what holds for one of them must hold for each. */
-interface Asking {
-  readonly body: object
-  /** It may be asked for as a stream. */
-  readonly streams?: true
-}
-
-const USER = [{ role: 'user', content: 'Hello?' }]
-const EXTRACTION = { state: 'Hello?', fields: { greeting: { type: 'text' } } }
-const ROWS: Readonly<Record<string, Asking>> = {
-  '/chat/completions': { body: { messages: USER }, streams: true },
-  '/responses': { body: { input: 'Hello?' }, streams: true },
-  '/responses/compact': { body: { input: 'Hello?' } },
-  '/responses/input_tokens': { body: { input: 'Hello?' } },
-  '/completions': { body: { prompt: 'Hello?' }, streams: true },
-  '/infill': { body: { input_prefix: 'Hello?', input_suffix: '' }, streams: true },
-  '/embeddings': { body: { input: 'Hello?' } },
-  '/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
-  '/v2/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
-  '/score': { body: { text_1: 'Hello?', text_2: ['a', 'b'] } },
-  '/classify': { body: { input: 'Hello?' } },
-  '/pooling': { body: { input: 'Hello?', task: 'classify' } },
-  '/decisions': { body: { input: 'Hello?', questions: [{ type: 'predicate', instructions: 'Is it so?' }] } },
-  '/api/alpha/decisions': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
-  '/systemone': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
-  '/extractions': { body: EXTRACTION },
-  '/extraction': { body: EXTRACTION },
-  '/api/alpha/extractions': { body: EXTRACTION },
-  '/tokenize': { body: { prompt: 'Hello?' } },
-  '/detokenize': { body: { tokens: [1, 2] } },
-  '/messages': { body: { messages: USER, max_tokens: 9 }, streams: true },
-  '/messages/count_tokens': { body: { messages: USER } },
-  '/api/chat': { body: { messages: USER, stream: false }, streams: true },
-  '/api/generate': { body: { prompt: 'Hello?', stream: false }, streams: true },
-  '/api/embed': { body: { input: 'Hello?' } },
-  '/api/embeddings': { body: { prompt: 'Hello?' } },
-}
 const every = Object.keys(ROWS)
 const streaming = every.filter((path) => ROWS[path]!.streams)
 

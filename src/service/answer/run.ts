@@ -2,7 +2,7 @@ import { type ChatCall, type Part, V1Error } from '../../contract/index.js'
 import { abortable, breathe, Entrance } from '../../platform/index.js'
 import type { UsageEvent } from '../../usage/index.js'
 import type { Release } from '../door/queue.js'
-import { endedSoon, LEAVE_MS, Leavable, LinkedAbort } from '../stream/abort.js'
+import { endedSoon, inTime, LEAVE_MS, Leavable, LinkedAbort } from '../stream/abort.js'
 import { Answer, type AnswerChoice, type CallSpec, type WholeReply } from '../wire/reply.js'
 import type { BodyRoom } from './bodies.js'
 import { generateEach } from './prompts.js'
@@ -50,6 +50,7 @@ export class Run {
     this.#service = service
     this.#exchange = exchange
     this.#client = client
+    exchange.runs = true
     // A client may leave while nobody pulls its stream; the engine must hear of it all the same.
     this.#abort = new LinkedAbort(client, service.deadlines, (reason) => void this.fail(reason))
     this.signal = this.#abort.signal
@@ -234,7 +235,7 @@ export class Run {
 
   async #record(outcome: UsageEvent['outcome']): Promise<void> {
     if (this.model === undefined) return
-    const { ledger, onUsage, log } = this.#service
+    const { ledger, onUsage, log, patience } = this.#service
     const { requestId, caller, project } = this.#exchange
     const usage = this.answer?.countedUsage()
     const event: UsageEvent = {
@@ -249,7 +250,7 @@ export class Run {
       completionTokens: usage?.completionTokens ?? 0,
     }
     try {
-      await ledger.record(event)
+      await inTime(ledger.record(event), patience)
     } catch (error) {
       log({ type: 'fault', message: `The usage of request ${requestId} could not be stored.`, error })
     }
@@ -266,6 +267,9 @@ export function tellNotEnded({ log }: Service, what: string): void {
   const message = `The engine did not end ${what} within ${LEAVE_MS} ms after all choices had finished, and is not waited for. Let 'generate' return after its last part.`
   log({ type: 'fault', message })
 }
+
+/** Why what stores something is not waited for. */
+export const notStored = (ms: number) => new Error(`It did not settle within ${ms} ms, and is not waited for.`)
 
 export function timedOut(timeoutMs: number): V1Error {
   // It would take as long again.

@@ -30,7 +30,7 @@ export interface Service {
   readonly bodyLimit: number
   readonly bodies: Bodies
   readonly deadlines: Deadlines
-  /** For an engine that has finished all choices, and has not returned. */
+  /** For an engine that has finished all choices, and has not returned, and for what stores how an answer ended. */
   readonly patience: Deadlines
   readonly stallMs: number | undefined
   readonly describeSchema: boolean
@@ -64,6 +64,8 @@ export interface Exchange {
   readonly caller: Caller
   /** Known once it has been read. */
   bodyBytes?: number
+  /** A run has it, which ends by itself once its client has gone or the time is up. */
+  runs?: true
   readonly project: string | null
   /** Writes the request's line into the log, once. A stream calls it at its end. */
   end(status: number, details?: { model?: string; usage?: RequestUsage; error?: unknown }): void

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Deadlines, Leavable, LinkedAbort } from './abort.js'
+import { Deadlines, inTime, Leavable, LinkedAbort } from './abort.js'
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -447,5 +447,30 @@ describe('a source that can be left', () => {
     vi.advanceTimersByTime(1)
     await settled()
     expect(result).toBe('stuck')
+  })
+})
+
+describe('what is waited for in time', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  it('lets go of the client and the clock once it has settled, and is given back as it is where it need not be waited for', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const { signal } = new AbortController()
+    const added = vi.spyOn(signal, 'addEventListener')
+    const removed = vi.spyOn(signal, 'removeEventListener')
+    const clock = new Deadlines(100, (ms) => new Error(`${ms} ms`))
+    const all = [Promise.resolve(1), Promise.reject(new Error('no')), new Promise(() => {})]
+    const ended = Promise.allSettled(all.map((work) => inTime(work, clock, signal)))
+    expect(inTime('at once', clock, signal)).toBe('at once')
+    expect(inTime(all[2], clock, signal, () => true)).toBe(all[2])
+    await settled()
+    expect([added.mock.calls.length, removed.mock.calls.length]).toEqual([3, 2])
+    await vi.advanceTimersByTimeAsync(101)
+    expect(await ended).toMatchObject([{ value: 1 }, { reason: { message: 'no' } }, { reason: { message: '100 ms' } }])
+  })
+
+  it('is left at once by a client that has gone', async () => {
+    const clock = new Deadlines(undefined, () => undefined)
+    await expect(inTime(new Promise(() => {}), clock, AbortSignal.abort('gone'))).rejects.toBe('gone')
   })
 })

@@ -1,4 +1,4 @@
-import { atMost } from '../../platform/index.js'
+import { atMost, breathe } from '../../platform/index.js'
 
 /** Until when something may take, and who hears that it was too long. */
 interface Deadline {
@@ -76,6 +76,36 @@ export class Deadlines {
 }
 
 /**
+ * What the work comes to; or, since somebody else's may never settle, why it is not waited for any longer: the time is up,
+ * or `signal` is aborted. `unless`: somebody else sees to that by then.
+ */
+export function inTime<T>(
+  work: T | PromiseLike<T>,
+  deadlines: Deadlines,
+  signal?: AbortSignal,
+  unless = () => false,
+): T | Promise<T> {
+  if (typeof (work as Partial<PromiseLike<T>> | undefined)?.then !== 'function' || unless())
+    return work as T | Promise<T>
+  return new Promise((resolve, reject) => {
+    const leave = (reason: unknown) => {
+      if (!unless()) reject(reason)
+    }
+    const aborted = () => leave(signal!.reason)
+    // What has settled comes first, as what was refused before its client had gone.
+    if (signal?.aborted) void breathe().then(aborted)
+    signal?.addEventListener('abort', aborted)
+    const settled = deadlines.begin(leave)
+    Promise.resolve(work)
+      .then(resolve, reject)
+      .finally(() => {
+        settled()
+        signal?.removeEventListener('abort', aborted)
+      })
+  })
+}
+
+/**
  * One signal for the client's disconnect, the time limit and whoever calls `abort`; `aborted` hears of the first two.
  * `AbortSignal.any` would do, but it keeps a listener on each source for as long as that source lives.
  */
@@ -113,7 +143,10 @@ export class LinkedAbort {
   readonly #follow = (): void => this.#end(this.#source.reason)
 }
 
-/** How long a source that is left, or that has nothing more to say, is given to end by itself. */
+/**
+ * How long a source that is left, or that has nothing more to say, is given to end by itself, and whatever stores how an
+ * answer ended to do so.
+ */
 export const LEAVE_MS = 5000
 
 type Take<T> = (value: T | undefined) => T | undefined | Promise<T | undefined>

@@ -1,3 +1,4 @@
+import { type Deadlines, inTime } from './abort.js'
 import { type PulledSource, readableOf } from './sse.js'
 
 /** Something that takes long tells of every piece of it: more than ten times a second nobody can read. */
@@ -52,6 +53,8 @@ export class News<Word> {
 }
 
 export interface NewsReader<Word> {
+  /** Until when it waits for each word. @default for ever */
+  readonly deadlines?: Deadlines
   /** What is sent before anything else. @default nothing */
   readonly first?: string
   /** What is sent of a word. */
@@ -64,6 +67,7 @@ export interface NewsReader<Word> {
 /** The news as a stream, its end included. */
 export function newsStream<Word>(news: News<Word>, reader: NewsReader<Word>): ReadableStream<Uint8Array> {
   let { first = '' } = reader
+  const { deadlines } = reader
   let closed = false
   const pull: PulledSource['pull'] = async () => {
     if (closed) return undefined
@@ -72,7 +76,11 @@ export function newsStream<Word>(news: News<Word>, reader: NewsReader<Word>): Re
       first = ''
       return words
     }
-    await news.wait()
+    try {
+      await (deadlines ? inTime(news.wait(), deadlines) : news.wait())
+    } catch (error) {
+      news.end(error)
+    }
     const word = news.take()
     if (word !== undefined) return reader.show(word)
     closed = true

@@ -56,7 +56,7 @@ export interface LoadForm {
 
 /** A stream of how far a load is. Leaving it leaves the load alone. */
 export async function loading(
-  { loader }: Service,
+  { loader, deadlines }: Service,
   exchange: Exchange,
   id: string,
   { headers, first, show, done, failed }: LoadForm,
@@ -73,6 +73,7 @@ export async function loading(
   await news.wait()
   if (news.over && news.error !== undefined) throw news.error
   const body = newsStream(news, {
+    deadlines,
     ...(first !== undefined && { first }),
     show,
     last: (error) => {

@@ -12,6 +12,7 @@ import {
   type RouteResponse,
   type Service,
 } from '../../answer/service.js'
+import { inTime } from '../../stream/abort.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
 import { itemId, responseId, sealed, seconds } from '../../wire/ids.js'
 import { withNames } from '../../wire/output-format.js'
@@ -116,15 +117,21 @@ class Making {
 
   /** The answer is given whether or not it can be kept. */
   readonly #keep: KeepResponse = async (response) => {
-    await this.#append(response).catch(this.#notKept)
+    await this.#stored(this.#append(response))
     if (this.#stores) await this.#put(response)
   }
 
-  readonly #notKept = (error: unknown): void =>
-    this.#service.log({ type: 'fault', message: `The response ${this.#id} could not be stored.`, error })
-
   #put(response: ResponseResource): Promise<void> {
-    return this.#service.responses.store.put(this.#kept(response)).catch(this.#notKept)
+    return this.#stored(this.#service.responses.store.put(this.#kept(response)))
+  }
+
+  async #stored(work: Promise<void>): Promise<void> {
+    const { log, patience } = this.#service
+    try {
+      await inTime(work, patience)
+    } catch (error) {
+      log({ type: 'fault', message: `The response ${this.#id} could not be stored.`, error })
+    }
   }
 
   #kept(response: ResponseResource): KeptResponse {
