@@ -12,6 +12,7 @@ import type {
   RankCall,
   Ranking,
 } from '../contract/index.js'
+import { assertOptions, type OptionNames } from '../platform/index.js'
 import { type DecisionsForm, deciding } from './upstream/deciding.js'
 import { embeddingsOf } from './upstream/embeddings.js'
 import { eventsOf } from './upstream/events.js'
@@ -75,12 +76,25 @@ export interface UpstreamOptions {
   fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
+const OPTIONS: OptionNames<UpstreamOptions> = {
+  baseURL: true,
+  apiKey: true,
+  models: true,
+  ownedBy: true,
+  headers: true,
+  maxTokensField: true,
+  capabilities: true,
+  decisions: true,
+  fetch: true,
+}
+
 /**
  * An engine that asks another OpenAI-compatible service, such as a vLLM cluster. It always asks for a stream; leaving
  * it hangs up. It does not keep to grammars itself: the schema goes along, and the service around checks every strict
  * document before it is called finished, in a stream too, where a wrong one ends with an error instead of a reason.
  */
 export function upstream(options: UpstreamOptions): Engine {
+  assertOptions('upstream', options, OPTIONS)
   const { baseURL, models, ownedBy = new URL(baseURL).host } = options
   const names = new Map(
     Array.isArray(models) ? (models as string[]).map((id) => [id, id]) : Object.entries(models as object),

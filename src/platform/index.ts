@@ -67,6 +67,7 @@ export { decodedFragment, jsonPointer, pointerStep, referredTo } from './json-po
 export { keptError } from './kept-error.js'
 export { getOrMake, LruMap } from './maps.js'
 export { heldByNative, leaveNative, ofNative, whenNativeIsHere } from './native.js'
+export { assertOptions, byId, type OptionNames } from './options.js'
 export { PartQueue } from './part-queue.js'
 export { placeOf } from './place-of.js'
 export { beat, type Doing, during, inStage, Pulse, STAGES, showPulse } from './pulse.js'

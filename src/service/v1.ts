@@ -1,6 +1,6 @@
 import { type Engine, type LoadProgress, V1Error } from '../contract/index.js'
 import { Constraints, type Formats, type LayoutOption } from '../grammar/index.js'
-import { Entrance } from '../platform/index.js'
+import { assertOptions, Entrance, type OptionNames } from '../platform/index.js'
 import { memoryUsage, type UsageEvent, type UsageLedger } from '../usage/index.js'
 import { Bodies } from './answer/bodies.js'
 import { Loader, waitFor } from './answer/loader.js'
@@ -333,8 +333,38 @@ function expectRequest(): void {
   }
 }
 
+const OPTIONS: OptionNames<V1Options> = {
+  engine: true,
+  aliases: true,
+  keys: true,
+  basePath: true,
+  maxInFlight: true,
+  maxQueue: true,
+  timeoutMs: true,
+  stallMs: true,
+  loadWaitMs: true,
+  bodyLimit: true,
+  bodiesLimit: true,
+  cors: true,
+  hosts: true,
+  projectHeaders: true,
+  maxProjects: true,
+  usage: true,
+  responses: true,
+  onUsage: true,
+  log: true,
+  describeSchema: true,
+  calibrated: true,
+  layout: true,
+  formats: true,
+  manageModels: true,
+  endpoints: true,
+  metrics: true,
+}
+
 /** JavaScript is told as well as TypeScript is, and before the first request. */
 function expectEngine(options: V1Options): V1Options {
+  assertOptions('createV1', options, OPTIONS)
   const { engine } = (options ?? {}) as Partial<V1Options>
   if (Array.isArray(engine?.models) && typeof engine.generate === 'function') {
     if ((engine.version ?? 1) <= 2) return options

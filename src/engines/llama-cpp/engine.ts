@@ -26,12 +26,18 @@ import {
   purposeOf,
   REPOSITORY_ID,
 } from '../../models/index.js'
+import { assertOptions, byId } from '../../platform/index.js'
 import { assertDraftName } from '../drafts.js'
 import { cannot, type LoadContext, ModelSet } from '../model-set.js'
 import { openDraftFile } from './draft.js'
 import type { Llama, LlamaCppLibrary } from './library.js'
 import { type DraftFile, type LoadedLlamaCpp, loadLlamaCpp, type OpenedFile } from './load.js'
-import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'
+import {
+  LLAMA_CPP_MODEL_OPTIONS,
+  LLAMA_CPP_OPTIONS,
+  type LlamaCppModelOptions,
+  type LlamaCppOptions,
+} from './options.js'
 import { openLlama } from './shared.js'
 
 /** What the engine takes from outside. */
@@ -73,6 +79,7 @@ export class LlamaCppEngine implements Engine {
   #complaints: string[] = []
 
   constructor(options: LlamaCppOptions, surroundings: LlamaCppSurroundings) {
+    assertOptions('llamaCpp', options, LLAMA_CPP_OPTIONS)
     if (!Array.isArray(options?.models)) {
       throw new TypeError(
         "llamaCpp: 'models' must be a list of GGUF files, as in llamaCpp({ models: ['./model.gguf'] }).",
@@ -87,7 +94,7 @@ export class LlamaCppEngine implements Engine {
     this.#options = options
     this.#surroundings = surroundings
     this.#log = options.log ?? ((message) => console.info(message))
-    this.#offered = new Map(options.models.map(offered).map((model) => [model.id, model]))
+    this.#offered = byId('llamaCpp', options.models.map(offered))
     this.#set = new ModelSet({ load: (model, context) => this.#load(model, context) })
   }
 
@@ -238,6 +245,7 @@ export class LlamaCppEngine implements Engine {
 
 function offered(model: string | LlamaCppModelOptions): OfferedLlamaCpp {
   const options = typeof model === 'string' ? { id: idOf(model), from: model } : model
+  assertOptions('llamaCpp', options, LLAMA_CPP_MODEL_OPTIONS)
   if (!REPOSITORY_ID.test(options.id))
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
   assertDraftName(options.id, options.draft)

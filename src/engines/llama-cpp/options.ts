@@ -1,3 +1,5 @@
+import type { OptionNames } from '../../platform/index.js'
+
 export interface LlamaCppOptions {
   /**
    * The models to offer, each in a GGUF file: on this disk (`./model.gguf`), at Hugging Face (`hf:owner/repo:Q4_K_M`,
@@ -44,6 +46,17 @@ export interface LlamaCppOptions {
   readonly log?: (message: string) => void
 }
 
+export const LLAMA_CPP_OPTIONS: OptionNames<LlamaCppOptions> = {
+  models: true,
+  device: true,
+  threads: true,
+  maxBatch: true,
+  drafts: true,
+  cache: true,
+  loader: true,
+  log: true,
+}
+
 export interface LlamaCppModelOptions {
   /** `<namespace>/<model_name>`, the name that clients use. */
   readonly id: string
@@ -67,6 +80,14 @@ export interface LlamaCppModelOptions {
    * @default none
    */
   readonly draft?: string
+}
+
+export const LLAMA_CPP_MODEL_OPTIONS: OptionNames<LlamaCppModelOptions> = {
+  id: true,
+  from: true,
+  contextLength: true,
+  gpuLayers: true,
+  draft: true,
 }
 
 /** `node-llama-cpp`, as it is imported. */

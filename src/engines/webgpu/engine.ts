@@ -25,6 +25,7 @@ import {
 import type { DeviceInfo } from '../../device/index.js'
 import { CLASSIFIES, calibrated, DECIDES, DECODES, DecodeLoop, EMBEDS, Encoder, RANKS } from '../../generate/index.js'
 import { isCopy, isRemote, type ModelLocation, type Purpose, purposeOf } from '../../models/index.js'
+import { byId } from '../../platform/index.js'
 import { cannot } from '../model-set.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
@@ -85,8 +86,7 @@ export class WebGpuEngine implements WebGpu {
     if (!Array.isArray(options?.models)) {
       throw new TypeError("webgpu: 'models' must be a list of models, as in webgpu({ models: ['local-v1/nano'] }).")
     }
-    const offered = options.models.map(offeredModel)
-    this.#offered = new Map(offered.map((model) => [model.id, model]))
+    this.#offered = byId('webgpu', options.models.map(offeredModel))
     const log = options.log ?? ((message: string) => console.info(message))
     this.#surroundings = surroundings
     this.#set = new DeviceModels({

@@ -1,8 +1,9 @@
 import { assertRevectorize, becomeThread } from '../../device/index.js'
 import { assertDraftMode } from '../../generate/index.js'
+import { assertOptions } from '../../platform/index.js'
 import type { WebGpu } from './engine.js'
 import { webgpuHere } from './here.js'
-import type { WebGpuOptions } from './options.js'
+import { WEBGPU_OPTIONS, type WebGpuOptions } from './options.js'
 import { webgpuInWorker } from './worker/in-worker.js'
 import { findScript } from './worker/script.js'
 
@@ -27,6 +28,7 @@ export type { Calibration, DevicePreference, ModelOptions, WebGpuOptions } from 
 export function webgpu(options: WebGpuOptions): WebGpu {
   // The script of this worker was started once more, for a thread of another's.
   becomeThread()
+  assertOptions('webgpu', options, WEBGPU_OPTIONS)
   assertDraftMode('webgpu', options?.drafts)
   assertRevectorize('webgpu', options?.revectorize)
   const script = options?.worker === false ? undefined : findScript()

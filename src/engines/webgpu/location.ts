@@ -1,11 +1,12 @@
 import { idOf, locationOf, REPOSITORY_ID } from '../../models/index.js'
-import { CACHE_TYPES_LISTED, isCacheTypeChoice } from '../../platform/index.js'
+import { assertOptions, CACHE_TYPES_LISTED, isCacheTypeChoice } from '../../platform/index.js'
 import { assertDraftName } from '../drafts.js'
-import type { ModelOptions, OfferedModel } from './options.js'
+import { MODEL_OPTIONS, type ModelOptions, type OfferedModel } from './options.js'
 
 /** Reads what a user wrote in `models`. */
 export function offeredModel(model: string | ModelOptions): OfferedModel {
   const options = typeof model === 'string' ? { id: idOf(model), from: model } : model
+  assertOptions('webgpu', options, MODEL_OPTIONS)
   if (!REPOSITORY_ID.test(options.id))
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
   const { cacheType } = options

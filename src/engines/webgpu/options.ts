@@ -1,5 +1,5 @@
 import type { ModelLocation, NamedBlob } from '../../models/index.js'
-import type { CacheTypeChoice } from '../../platform/index.js'
+import type { CacheTypeChoice, OptionNames } from '../../platform/index.js'
 
 export interface WebGpuOptions {
   /**
@@ -77,6 +77,20 @@ export interface WebGpuOptions {
   readonly log?: (message: string) => void
 }
 
+export const WEBGPU_OPTIONS: OptionNames<WebGpuOptions> = {
+  models: true,
+  device: true,
+  cache: true,
+  crossOriginStorage: true,
+  memoryBudget: true,
+  maxBatch: true,
+  drafts: true,
+  threads: true,
+  revectorize: true,
+  worker: true,
+  log: true,
+}
+
 export interface ModelOptions {
   /** `<namespace>/<model_name>`, the name that clients use. */
   readonly id: string
@@ -139,6 +153,19 @@ export interface ModelOptions {
    * @default none: such a request is refused
    */
   readonly calibration?: Calibration
+}
+
+export const MODEL_OPTIONS: OptionNames<ModelOptions> = {
+  id: true,
+  from: true,
+  contextLength: true,
+  cacheTokens: true,
+  cacheType: true,
+  quantize: true,
+  draft: true,
+  downloadBytes: true,
+  memoryBytes: true,
+  calibration: true,
 }
 
 /**

@@ -1,3 +1,4 @@
+import { assertOptions, type OptionNames } from '../../platform/index.js'
 import type { WebLlm } from './here.js'
 import { webllmHere } from './here.js'
 import { isOutsideBrowsers } from './host/become-page.js'
@@ -6,6 +7,17 @@ import { webllmInWorker } from './worker/in-worker.js'
 
 export type { WebLlm } from './here.js'
 export type { WebLlmOptions } from './options.js'
+
+const OPTIONS: OptionNames<WebLlmOptions> = {
+  models: true,
+  engineConfig: true,
+  loader: true,
+  library: true,
+  unavailable: true,
+  memoryBudget: true,
+  cache: true,
+  log: true,
+}
 
 /**
  * WebLLM's models, as the forward pass under local-v1's own decoding: prompts, JSON Schema, seeds, stops and tools are
@@ -17,5 +29,6 @@ export type { WebLlmOptions } from './options.js'
  * ```
  */
 export function webllm(options: WebLlmOptions = {}): WebLlm {
+  assertOptions('webllm', options, OPTIONS)
   return options.loader === undefined && isOutsideBrowsers() ? webllmInWorker(options) : webllmHere(options)
 }

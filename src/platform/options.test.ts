@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { llamaCpp } from '../engines/llama-cpp/index.js'
+import { scripted } from '../engines/scripted.js'
+import { upstream } from '../engines/upstream.js'
+import { webgpu } from '../engines/webgpu/index.js'
+import { webllm } from '../engines/webllm/index.js'
+import { createV1 } from '../service/v1.js'
+
+const engine = scripted({ models: { 'a/b': 'Hi' } })
+const baseURL = 'http://there.test/v1'
+const wrong = (options: object) => options as never
+
+it.each([
+  ['createV1', () => createV1(wrong({ engine, keys: 'none', timeout: 5 })), "'timeout'", 'timeoutMs'],
+  ['webgpu', () => webgpu(wrong({ model: 'a/b' })), "'model'", 'models'],
+  ['webgpu', () => webgpu({ models: [wrong({ id: 'a/b', contextLenght: 5 })] }), "'contextLenght'", 'contextLength'],
+  ['llamaCpp', () => llamaCpp(wrong({ model: 'a/b' })), "'model'", 'models'],
+  ['llamaCpp', () => llamaCpp({ models: [wrong({ id: 'a/b', from: './b.gguf', file: '' })] }), "'file'", 'from'],
+  ['upstream', () => upstream(wrong({ baseUrl: baseURL, models: [] })), "'baseUrl'", 'baseURL'],
+  ['webllm', () => webllm(wrong({ model: 'a/b' })), "'model'", 'models'],
+])('%s names an option that there is not, and those that there are', (of, make, name, meant) => {
+  expect(make).toThrow(new RegExp(`^${of}: ${name} is not an option; the options are .*\\b${meant}\\b`))
+})
+
+it.each([
+  ['webgpu', () => webgpu({ models: ['a/b', { id: 'a/b', from: 'c/d' }] })],
+  ['llamaCpp', () => llamaCpp({ models: ['./b.gguf', './b.gguf'] })],
+])('%s names a model that is there twice', (of, make) => {
+  expect(make).toThrow(new RegExp(`^${of}: '[^']+/b[^']*' is in 'models' twice: `))
+})
