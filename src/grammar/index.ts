@@ -1,5 +1,6 @@
 /** The door of this room. From JSON Schema, grammars and regular expressions to token masks, and the judge of what was written. */
-export { Constraints, quoteSource, quotesOf, saysQuote } from './constraints/constraints.js'
+export { Constraints } from './constraints/constraints.js'
+export { quoteSource, quotesOf, saysQuote } from './constraints/quoted.js'
 export { beginInSlices } from './grammar.js'
 export { documentCheck } from './judge.js'
 export type { PatternMatch } from './pattern/machine.js'
