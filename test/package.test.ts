@@ -27,26 +27,26 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 223_500,
-  './browser': 590_000,
+  '.': 224_500,
+  './browser': 590_500,
   // What points at values, and the readers of numbers and dates.
   './core': 506_000,
   './webgpu': 506_000,
-  './webllm': 234_000,
-  './webllm/worker': 241_500,
+  './webllm': 234_500,
+  './webllm/worker': 242_000,
   './llama-cpp': 258_000,
   './structured': 110_000,
-  './messages': 24_000,
+  './messages': 25_200,
   './ollama': 31_500,
   './service-worker': 11_500,
   './express': 7_400,
   './fastify': 7_400,
-  './upstream': 10_900,
-  './react': 7_000,
+  './upstream': 11_000,
+  './react': 7_500,
   './prompt-api': 4_500,
   './vite': 3_000,
-  './extract': 3_300,
-  './ai-sdk': 2_800,
+  './extract': 3_800,
+  './ai-sdk': 3_150,
   './testing': 2_000,
   './next': 1_600,
   './hono': 1_000,
@@ -194,8 +194,8 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
     // JSON Schema alone, without other grammars.
     ["export { compile, Vocabulary } from './dist/structured.js'", 95_500],
     ["export { extract } from './dist/extract.js'", 4000],
-    ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6400],
-    ["export { localV1 } from './dist/ai-sdk.js'", 2800],
+    ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6900],
+    ["export { localV1 } from './dist/ai-sdk.js'", 3150],
     ["export { promptApi } from './dist/prompt-api.js'", 5000],
   ])('costs who takes a part of it that part: %s', async (contents, limit) => {
     const { outputFiles } = await build({
@@ -224,7 +224,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_671_000)
+    expect(packed.size).toBeLessThan(1_675_500)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

@@ -1,5 +1,5 @@
 import { V1Error } from '../../src/contract/errors.js'
-import { askJson, endpointOf, firstModel, reworded, type Target } from './endpoint.js'
+import { askJson, endpointOf, firstModel, inOtherWords, type Target } from './endpoint.js'
 
 /** How likely is a statement true? */
 export interface PredicateQuestion {
@@ -119,7 +119,7 @@ export async function decide<const Q extends Questions>(
   }
   const asked = askJson<{ answers?: WireAnswer[] }>(endpoint, '/decisions', { body, signal })
   const { answers } = await asked.catch((error: unknown) => {
-    throw reworded(error, byName(names))
+    throw inOtherWords(error, byName(names))
   })
   return Object.fromEntries(
     names.map((name, i) => [name, answerOf(name, questions[name]!.type, answers?.[i])]),

@@ -1,4 +1,4 @@
-import { reworded } from './endpoint.js'
+import { inOtherWords } from './endpoint.js'
 import { type AnySchema, jsonSchemaOf } from './schema.js'
 
 export interface DocumentOptions {
@@ -52,5 +52,5 @@ export const textMessage = ({ instructions }: DocumentOptions): number => (instr
 
 /** That the schema is strict is none of the caller's choices: what the service advises about it is left out. */
 export const withoutStrict = (error: unknown): never => {
-  throw reworded(error, (text) => text.replace(/, or set 'strict' to false: [^.]*\.$/, '.'))
+  throw inOtherWords(error, (text) => text.replace(/, or set 'strict' to false: [^.]*\.$/, '.'))
 }

@@ -134,7 +134,7 @@ function errorOf(status: number, body: unknown, baseURL = ''): V1Error {
 }
 
 /** The same error, in the words of who asked. */
-export function reworded(error: unknown, words: (text: string) => string): unknown {
+export function inOtherWords(error: unknown, words: (text: string) => string): unknown {
   if (!V1Error.is(error)) return error
   const { status, type, code, param, headers, cause, message } = error
   return new V1Error(status, words(message), { type, code, param: param && words(param), headers, cause })

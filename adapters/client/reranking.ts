@@ -30,12 +30,12 @@ export function reranking(endpoint: OpenEndpoint, modelId: string): LocalReranki
       const documents = type === 'text' ? values : values.map((value) => JSON.stringify(value))
       const body = { model: modelId, query, documents, ...(topN !== undefined && { top_n: topN }) }
       const asking = { body, signal, ...(headers && { headers }) }
-      const { results } = await askJson<Ranking>(endpoint, '/rerank', asking)
+      const { results } = await askJson<{ results: { index: number; relevance_score: number }[] }>(
+        endpoint,
+        '/rerank',
+        asking,
+      )
       return { ranking: results.map(({ index, relevance_score }) => ({ index, relevanceScore: relevance_score })) }
     },
   }
-}
-
-interface Ranking {
-  readonly results: readonly { readonly index: number; readonly relevance_score: number }[]
 }
