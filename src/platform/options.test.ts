@@ -22,6 +22,10 @@ it.each([
   expect(make).toThrow(new RegExp(`^${of}: ${name} is not an option; the options are .*\\b${meant}\\b`))
 })
 
+it('says what is missing where there are no options', () => {
+  for (const none of [undefined, null]) expect(() => webgpu(none as never)).toThrow("webgpu: 'models' must be a list")
+})
+
 it.each([
   ['webgpu', () => webgpu({ models: ['a/b', { id: 'a/b', from: 'c/d' }] })],
   ['llamaCpp', () => llamaCpp({ models: ['./b.gguf', './b.gguf'] })],

@@ -109,6 +109,13 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
   test('copies an answer, and gives another to the last question', async () => {
     await button('Copy').click()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^Number 1, to \*\*What is it\?\*\*/)
+    const announced = () => page.locator('#announcer').textContent()
+    await expect.poll(announced).toBe('Copied.')
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new DOMException('No.', 'NotAllowedError'))
+    })
+    await page.getByRole('button', { name: /^(Copy|Copied)$/ }).click()
+    await expect.poll(announced).toBe('Copying is not allowed here.')
     await page.locator('.message:last-child .again').click()
     await expect.poll(() => answer().textContent()).toMatch(/^Number 2, to What is it\?, after 0/)
     await answers(1)

@@ -10,6 +10,7 @@ export async function copy(text: string, button: HTMLButtonElement): Promise<voi
     announce('Copied.')
   } catch {
     button.textContent = 'Not allowed'
+    announce('Copying is not allowed here.')
   }
   setTimeout(() => {
     button.textContent = button.dataset.label ?? ''

@@ -18,8 +18,9 @@ import type { WebGpuOptions } from './options.js'
 
 /** The engine in the calling thread; `metadata` is shown with each of its models. */
 export function webgpuHere(options: WebGpuOptions, metadata?: Metadata): WebGpuEngine {
-  const { device = 'auto', log: warn = console.info } = options
-  const cache = cacheOf(options)
+  // Without options the engine says what is missing.
+  const { device = 'auto', log: warn = console.info } = options ?? {}
+  const cache = cacheOf(options ?? {})
   return new WebGpuEngine(options, {
     ...(metadata && { metadata }),
     openDevice: () => chooseDevice(device, options),
@@ -37,7 +38,11 @@ export function webgpuHere(options: WebGpuOptions, metadata?: Metadata): WebGpuE
   })
 }
 
-function cacheOf({ cache, crossOriginStorage: wanted = false, log = console.info }: WebGpuOptions): CacheChoice {
+function cacheOf({
+  cache,
+  crossOriginStorage: wanted = false,
+  log = console.info,
+}: Partial<WebGpuOptions>): CacheChoice {
   if (wanted === false || cache === false) return cache
   const shared = crossOriginStorage()
   if (shared) return sharedStore(storeFor(cache), shared, wanted)
