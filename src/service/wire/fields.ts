@@ -34,12 +34,12 @@ export function unsupported(param: string, why: string, code = 'unsupported_para
 export type Refused = ReadonlyMap<string, string>
 
 export function refuseUnsupported(body: JsonObject, refused: Refused): void {
-  for (const [name, why] of refused) {
-    const value = body[name]
-    // What is off, or is what every answer is, asks for nothing.
-    if (value != null && value !== false && !(name === 'n' && value === 1)) throw unsupported(name, why)
-  }
+  for (const [name, why] of refused) if (asksFor(name, body[name])) throw unsupported(name, why)
 }
+
+/** What is off, or is what every answer is, asks for nothing. */
+export const asksFor = (name: string, value: unknown): boolean =>
+  value != null && value !== false && !(name === 'n' && value === 1)
 
 function shownType(value: unknown): string {
   if (value === null) return 'null'

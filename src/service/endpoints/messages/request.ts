@@ -8,6 +8,7 @@ import {
   anObject,
   aSchema,
   aString,
+  asksFor,
   at,
   badRequest,
   hint,
@@ -79,7 +80,7 @@ const aDisplay = oneOf(['summarized', 'omitted'])
 export function* readMessageRequest(json: unknown, counted?: 'to be counted'): Slices<MessageRequest> {
   const body = aBody(json)
   const ignored: string[] = []
-  for (const [name, why] of WHY) if (isGiven(body[name], name)) throw unsupported(name, ...why)
+  for (const [name, why] of WHY) if (isGiven(name, body[name])) throw unsupported(name, ...why)
   noteUnknown(body, KNOWN, '', ignored)
   optional(body, 'metadata', '', anObject)
   const model = required(body, 'model', '', aString)
@@ -121,9 +122,8 @@ export function* readMessageRequest(json: unknown, counted?: 'to be counted'): S
   }
 }
 
-/** Clients send what they have none of as an empty list; one answer is what every message is. */
-const isGiven = (value: unknown, name: string): boolean =>
-  value != null && value !== false && !(Array.isArray(value) && value.length === 0) && !(name === 'n' && value === 1)
+/** Clients send what they have none of as an empty list. */
+const isGiven = (name: string, value: unknown) => asksFor(name, value) && !(Array.isArray(value) && value.length === 0)
 
 const readStops = (value: unknown, param: string): string[] =>
   someStops(value, param).map((item, i) => aStop(item, at(param, i)))
