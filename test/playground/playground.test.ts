@@ -507,7 +507,8 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await barriers(page)).toEqual([])
     await page.getByRole('button', { name: /^Add, / }).click()
     await chosen('someone/tiny-MLC').waitFor()
-    expect(await chosen('someone/tiny-MLC').isChecked()).toBe(true)
+    // The row may be drawn by what the worker tells before the page chooses it.
+    await expect.poll(() => chosen('someone/tiny-MLC').isChecked()).toBe(true)
     await page.getByRole('button', { name: /^Download .*tiny-MLC/ }).click()
     await ready()
     await button('Generate').click()
@@ -537,7 +538,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await look('21-file')
     await button('Save and add').click()
     await chosen('local/small').waitFor()
-    expect(await chosen('local/small').isChecked()).toBe(true)
+    await expect.poll(() => chosen('local/small').isChecked()).toBe(true)
     await page.getByRole('button', { name: 'Load: small' }).click()
     await ready()
     await button('Generate').click()
