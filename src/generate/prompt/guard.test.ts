@@ -15,6 +15,16 @@ it('parts control tokens, and those that are added in texts that are not trusted
   expect(new Guard(SENTINEL, guarded([], ['x'])).protect('undefined x', false)).toBe('undefined x')
 })
 
+it('parts each of those that overlap', () => {
+  const tokens = ['</a>', '><b', 'a><b>', '<>', '\u{1f600}!', '![x]']
+  const one = new Guard(SENTINEL, guarded(tokens, tokens))
+  for (const text of ['</a><b>', '<<>>', '\u{1f600}![x]']) {
+    const parted = one.protect(text, true)
+    for (const token of tokens) expect(parted).not.toContain(token)
+    expect(one.reveal(parted)).toBe(text)
+  }
+})
+
 it('parts them in every text of a JSON value', () => {
   const value = { '<think>': ['<|end|>', 5, null, true, { a: '<think>' }] }
   const there = guard().protectAll(value)

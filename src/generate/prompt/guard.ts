@@ -1,6 +1,6 @@
 import type { Slices } from '../../platform/index.js'
 
-/** What a guard finds: control tokens in every text, in those that are not trusted all of these added tokens. */
+/** What a guard finds: the first letters of control tokens in every text, in those that are not trusted of all these added tokens. */
 export interface Guarded {
   readonly special: RegExp | undefined
   readonly added: RegExp | undefined
@@ -29,7 +29,7 @@ export class Guard {
   protect(text: string, trusted: boolean): string {
     const pattern = trusted ? this.#guarded.special : this.#guarded.added
     if (pattern === undefined) return text
-    return text.replace(pattern, (match) => match[0] + this.#sentinel + match.slice(1))
+    return text.replace(pattern, `$&${this.#sentinel}`)
   }
 
   /** `protect` for every string in a JSON value, keys included. */
@@ -107,12 +107,18 @@ export const guarded = (special: readonly string[], added: readonly string[]): G
   added: patternOf(added),
 })
 
+/** Finds the first letter alone, for another may begin within one: `</a>` and `><b>`. */
 function patternOf(texts: readonly string[]): RegExp | undefined {
   // One character has no inside to put a sentinel into; no model controls anything with a letter.
-  const long = texts.filter((text) => text.length > 1)
+  const long = texts.filter((text) => text.length > 1).map((text) => [text[0]!, text.slice(1)].map(escaped))
   if (long.length === 0) return undefined
-  return new RegExp(long.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
+  // By first letters: of other letters a text is looked through at once.
+  const firsts = [...new Set(long.map(([first]) => first))]
+  const behind = (one?: string) => long.flatMap(([first, rest]) => (first === one ? rest : [])).join('|')
+  return new RegExp(firsts.map((first) => `${first}(?=${behind(first)})`).join('|'), 'g')
 }
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
 /** Characters between two pauses. */
 const SLICE = 2 ** 18
