@@ -55,6 +55,10 @@ it('takes no notice of a mark of the byte order', async () => {
   expect(await dataOf(['\ufeffdata: 1\n\n'])).toEqual(['1'])
 })
 
+it('takes a field without a colon for one that is empty', async () => {
+  expect(await dataOf(['data: a\ndata\ndata: b\n\n', 'data\n\n', 'datum\n\n'])).toEqual(['a\n\nb', ''])
+})
+
 it('has no data of an event without, nor of comments', async () => {
   expect(await dataOf([': wait\n\n', 'event: ping\n\n', 'data: a\n\n\n\n'])).toEqual(['a'])
 })

@@ -51,7 +51,7 @@ function split(text: string): { events: string[]; left: string } {
       if (data.length > 0) events.push(data.join('\n'))
       data = []
       pending = []
-    } else if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
+    } else if (line === 'data' || line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
   }
   pending.push(last)
   return { events, left: pending.join('\n') }
