@@ -4,6 +4,7 @@
  */
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, isStepCount, streamText, tool } from 'ai-7'
+import OpenAI6 from 'openai'
 import OpenAI from 'openai-7'
 import { zodTextFormat } from 'openai-7/helpers/zod'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -17,6 +18,16 @@ const script = {
   ...scenario,
   'test/tools-then-text': { ...scenario['test/hello']!, first: [scenario['test/tools']!] },
   'test/tools-then-stream': { ...scenario['test/hello']!, first: [scenario['test/tools']!] },
+  'test/evidence': {
+    capabilities: { evidence: true },
+    parts: [
+      { type: 'text-delta' as const, choice: 0, text: '{"a":1' },
+      { type: 'evidence' as const, choice: 0, evidence: { pointer: '/a', confidence: 0.5 } },
+      { type: 'text-delta' as const, choice: 0, text: ',"b":2}' },
+      { type: 'evidence' as const, choice: 0, evidence: { pointer: '/b', confidence: 0.75 } },
+      { type: 'finish' as const, choice: 0, reason: 'stop' as const },
+    ],
+  },
 }
 
 let service: Service
@@ -60,6 +71,27 @@ describe('openai 7', () => {
     const reply = await client().responses.parse({ model: 'test/json', input: 'A city.', text: { format } })
     expect(reply.output_parsed).toEqual({ city: 'Bern', tags: ['a'] })
   })
+})
+
+test.each([
+  ['6', OpenAI6],
+  ['7', OpenAI],
+] as const)('the helpers for streams of openai %s return all evidence with the answer', async (_, Client) => {
+  const client = new Client({ baseURL: service.baseURL, apiKey: KEY }) as OpenAI
+  const asked = { model: 'test/evidence', evidence: true }
+  const all = { '/a': { confidence: 0.5 }, '/b': { confidence: 0.75 } }
+  const completion = await client.chat.completions
+    .stream({ ...asked, messages: [{ role: 'user', content: 'Say.' }], response_format: { type: 'json_object' } })
+    .finalChatCompletion()
+  expect(completion.choices).toMatchObject([{ message: { content: '{"a":1,"b":2}' }, evidence: all }])
+  const stream = client.responses.stream({ ...asked, input: 'Say.', text: { format: { type: 'json_object' } } })
+  const told: unknown[] = []
+  stream.on('response.output_text.delta', (event) => {
+    if ('evidence' in event) told.push(event.evidence)
+  })
+  const { output } = await stream.finalResponse()
+  expect(output).toMatchObject([{ content: [{ text: '{"a":1,"b":2}', evidence: all }] }])
+  expect(told).toEqual([{ '/a': all['/a'] }, { '/b': all['/b'] }])
 })
 
 describe('the AI SDK 7 by its default provider', () => {

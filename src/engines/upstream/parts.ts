@@ -92,6 +92,8 @@ export class PartReader {
   readonly #evidence: boolean
   /** By choice, where evidence is wanted: what was written, and whether evidence of it was reported. */
   readonly #documents = new Map<number, { text: string; reported: boolean }>()
+  /** Values whose evidence was told: a last chunk tells all of it once more. */
+  readonly #told = new Set<string>()
 
   /** `evidence`: it must be reported. */
   constructor(evidence = false) {
@@ -117,6 +119,11 @@ export class PartReader {
       }
       this.#calls[at] ??= new Calls()
       for (const part of readChoice(choice, this.#tokens[at], this.#calls[at])) {
+        if (part.type === 'evidence') {
+          const value = `${at} ${part.evidence.pointer}`
+          if (this.#told.has(value)) continue
+          this.#told.add(value)
+        }
         if (this.#evidence) this.#watch(part)
         yield part
       }

@@ -57,7 +57,7 @@ describe('evidence in /chat/completions', () => {
     expect(Object.keys(choices[0].message)).not.toContain('evidence')
   })
 
-  it('comes in a stream behind the text that closes the value, once for each', async () => {
+  it('comes in a stream behind the text that closes the value, and once more with the end', async () => {
     const { chat } = telling()
     const chunks = chunksOf(await chat({ ...CHAT, stream: true }))
     const pieces = chunks.map(({ choices: [{ delta, evidence }] }) => evidence ?? delta.content ?? '').filter(Boolean)
@@ -66,7 +66,9 @@ describe('evidence in /chat/completions', () => {
       { '/total': WIRE['/total'] },
       ',"state":"open"}',
       { '/state': WIRE['/state'] },
+      WIRE,
     ])
+    expect(chunks.at(-1).choices[0].finish_reason).toBe('stop')
   })
 
   it('is not there where nobody asked', async () => {
@@ -86,22 +88,20 @@ describe('evidence in /responses', () => {
     expect(output[0].content).toMatchObject([{ type: 'output_text', evidence: WIRE }])
   })
 
-  it('has an event of its own in a stream, and is in what is told at the end', async () => {
+  it('has an event with no text in a stream, and is in what is told at the end', async () => {
     const { responses } = telling()
     const { text } = await responses({ ...RESPONSE, stream: true })
     const events = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data!))
-    const evidenceEvents = events.filter(({ type }) => type === 'local-v1:output_text.evidence')
+    const evidenceEvents = events.filter(({ type, evidence }) => type === 'response.output_text.delta' && evidence)
     expect(evidenceEvents.map(({ evidence }) => evidence)).toEqual([
       { '/total': WIRE['/total'] },
       { '/state': WIRE['/state'] },
     ])
     const [item] = events.filter(({ type }) => type === 'response.output_item.done')
     for (const event of evidenceEvents) {
-      expect(event).toMatchObject({ item_id: item.item.id, output_index: 0, content_index: 0 })
+      expect(event).toMatchObject({ item_id: item.item.id, output_index: 0, content_index: 0, delta: '' })
+      expect(events[event.sequence_number - 1]).toMatchObject({ type: 'response.output_text.delta' })
     }
-    const kinds = events.map(({ type }) => type)
-    const before = kinds.indexOf('local-v1:output_text.evidence')
-    expect(kinds[before - 1]).toBe('response.output_text.delta')
     expect(events.map(({ sequence_number: at }) => at)).toEqual(events.map((_, i) => i))
     expect(item.item.content[0].evidence).toEqual(WIRE)
     expect(events.at(-1).response.output[0].content[0].evidence).toEqual(WIRE)

@@ -209,7 +209,10 @@ export class ChatChunks implements StreamReply {
     if (part.type === 'finish') {
       const stop = part.stop === undefined ? '' : `,"stop_reason":${JSON.stringify(part.stop)}`
       const tokens = part.tokens ? `,"token_ids":${JSON.stringify(part.tokens)}` : ''
-      return this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`, stop + tokens)
+      // All once more: helpers of clients keep what the last chunk says.
+      const known = this.#answer.choices[part.choice]!.evidence
+      const evidence = known ? `,"evidence":${JSON.stringify(known)}` : ''
+      return this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`, stop + evidence + tokens)
     }
     if (part.type === 'tool-call-delta') return this.#toolCall(part)
     if (part.type === 'reasoning-delta') return part.text === '' ? '' : this.#thought(part)

@@ -106,6 +106,11 @@ const aStep: fc.Arbitrary<Step> = fc.oneof(
     name: fc.constant('patch'),
     arguments: fc.oneof(aText, fc.constant('{"input":"'), fc.constant('a\\n')),
   }),
+  fc.record({
+    type: fc.constant('evidence' as const),
+    choice: fc.constant(0),
+    evidence: fc.constant({ pointer: '/a', confidence: 0.5, runnerUp: { value: null, probability: 0.25 } }),
+  }),
   fc.record({ type: fc.constant('thought' as const), text: aText }),
   fc.record({
     type: fc.constant('usage' as const),

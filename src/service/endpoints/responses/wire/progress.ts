@@ -191,14 +191,15 @@ export class ResponseProgress {
     this.#say('response.output_text.delta', { ...this.#place(item), content_index: 0, delta: text, logprobs: wire })
   }
 
-  /** Its name has ours before it, as the interface wants of what it does not know. */
+  /** Beside a text without a letter: helpers of clients throw on events that they do not know. */
   #tellEvidence(part: Part & { type: 'evidence' }): void {
     const item = this.#open?.item
     if (item?.type !== 'message') return
     const evidence = evidenceIn(part)
     const [content] = item.content as [OutputText]
     item.content = [{ ...content, evidence: withEvidence(content.evidence, evidence) }]
-    this.#say('local-v1:output_text.evidence', { ...this.#place(item), content_index: 0, evidence })
+    const more = { delta: '', logprobs: [], evidence }
+    this.#say('response.output_text.delta', { ...this.#place(item), content_index: 0, ...more })
   }
 
   #message(): Mutable<MessageItem> {
