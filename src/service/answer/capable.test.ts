@@ -76,7 +76,7 @@ describe('what a model says it cannot do', () => {
       const error = errorOf(await chat(body))
       expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param })
       expect(error.code).toMatch(/^unsupported_/)
-      const kind = `${name[0]!.toUpperCase()}${name.slice(1)}`
+      const kind = name === 'audio' ? 'Audio parts' : 'Images'
       expect(error.message).toMatch(
         MEDIA.includes(name) ? `${kind} are not supported` : /The model 'test\/hello' [a-z]+ .*\w\.$/,
       )

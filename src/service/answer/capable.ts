@@ -98,7 +98,7 @@ function checkMedia({ images = false, audio = false }: Capabilities, { messages,
     if (typeof content === 'string') continue
     for (const [j, part] of content.entries()) {
       if (part.type === 'image' && !images) throw notTaken(place(i, j), fields.image ?? 'image_url', 'Images')
-      if (part.type === 'audio' && !audio) throw notTaken(place(i, j), 'input_audio', 'Audio')
+      if (part.type === 'audio' && !audio) throw notTaken(place(i, j), 'input_audio', 'Audio parts')
     }
   }
 }

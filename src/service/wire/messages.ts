@@ -29,7 +29,7 @@ const ANSWER_PARTS = ['text', 'refusal']
 const PROMPT_PARTS = ['text', 'image_url', 'input_audio']
 const MEDIA = new Map([
   ['image_url', 'Images'],
-  ['input_audio', 'Audio'],
+  ['input_audio', 'Audio parts'],
   ['file', 'Files'],
 ])
 const aRole = oneOf(ROLES)

@@ -36,7 +36,7 @@ const ROLES = ['user', 'assistant', 'system', 'developer'] as const
 const MEDIA = new Map([
   ['input_image', 'Images'],
   ['input_file', 'Files'],
-  ['input_audio', 'Audio'],
+  ['input_audio', 'Audio parts'],
   ['input_video', 'Videos'],
 ])
 
