@@ -55,6 +55,7 @@ export {
   isSmall,
   type JsonObject,
   noteNumber,
+  objectIn,
   objectOf,
   rawObjectOf,
   sameJson,

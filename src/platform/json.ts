@@ -9,7 +9,8 @@ export const isRecord = (value: unknown): value is JsonObject =>
 /** The object that a text spells; one that was cut off, or is none, is empty: half a document says something else. */
 export const objectOf = (text: string): JsonObject => objectIn(text) ?? {}
 
-function objectIn(text: string): JsonObject | undefined {
+/** Nothing, where it is none. */
+export function objectIn(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return isRecord(value) ? value : undefined

@@ -100,6 +100,17 @@ describe('a chat', () => {
     ])
   })
 
+  test('tells no call that was cut off, which a client would run without what it lacks', async () => {
+    const script = [call(0, '{}'), call(1, '{"city":"Be'), finish('length'), usage]
+    const { chat, post } = service(script)
+    const told = { id: 'call_0', function: { index: 0, name: 'home.weather', arguments: {} } }
+    const whole = await chat({ tools: [weather] })
+    expect(whole).toMatchObject({ message: { tool_calls: [told] }, done_reason: 'length' })
+    expect(whole.message.tool_calls).toHaveLength(1)
+    const lines = linesOf(await post('/api/chat', { messages: USER, tools: [weather] }))
+    expect(lines.map(({ message }) => message.tool_calls)).toEqual([[told], undefined])
+  })
+
   test('tells arguments as they were written, however many digits their numbers have', async () => {
     const exact = '{"id": 9007199254740993,\n"ids":[12345678901234567890, 0.12345678901234567890123],"s":"\u2028"}'
     const { post } = service([call(0, exact), finish('tool_calls'), usage])

@@ -1,15 +1,8 @@
 import type { Part, TokenLogprob, V1Error } from '../../../contract/index.js'
-import { rawObjectOf, textOfJson } from '../../../platform/index.js'
+import { objectIn, rawObjectOf, textOfJson } from '../../../platform/index.js'
 import type { Dialect } from '../../answer/service.js'
 import { InOrder } from '../../wire/in-order.js'
-import {
-  type Answer,
-  type ReplyHead,
-  type StreamReply,
-  type ToolCallSoFar,
-  type WholeReply,
-  wireLogprob,
-} from '../../wire/reply.js'
+import { type Answer, type ReplyHead, type StreamReply, type WholeReply, wireLogprob } from '../../wire/reply.js'
 
 /** An error in Ollama's form, whose one text has the field at fault too. */
 export function ollamaError({ message, param }: V1Error): { readonly error: string } {
@@ -110,8 +103,11 @@ class ReplyBuilder {
     }
   }
 
-  call(index: number): WireToolCall {
-    return wireCall(this.choice.toolCalls[index]!, index)
+  /** None of one that was cut off: clients run what they are told of, however the answer ended. */
+  call(index: number): readonly WireToolCall[] {
+    const call = this.choice.toolCalls[index]
+    if (!call || (this.choice.finish === 'length' && !objectIn(call.arguments))) return []
+    return [{ id: call.id, function: { index, name: call.name, arguments: rawObjectOf(call.arguments) } }]
   }
 
   #head(piece: Piece) {
@@ -123,11 +119,6 @@ export const nanoseconds = (ms: number): number => Math.round(ms * 1e6)
 
 const logprobsOf = (logprobs: readonly TokenLogprob[]) =>
   logprobs.length > 0 ? { logprobs: logprobs.map(wireLogprob) } : {}
-
-const wireCall = ({ id, name, arguments: text }: ToolCallSoFar, index: number): WireToolCall => ({
-  id,
-  function: { index, name, arguments: rawObjectOf(text) },
-})
 
 /** An answer as it comes, a line for each piece; a call is one piece. */
 export class ReplyLines implements StreamReply {
@@ -182,7 +173,8 @@ export class ReplyLines implements StreamReply {
     const index = this.#open
     if (index === undefined) return ''
     this.#open = undefined
-    return ndjsonLine(this.#builder.piece({ text: '', toolCalls: [this.#builder.call(index)] }))
+    const toolCalls = this.#builder.call(index)
+    return toolCalls.length === 0 ? '' : ndjsonLine(this.#builder.piece({ text: '', toolCalls }))
   }
 }
 
@@ -206,7 +198,7 @@ export class ReplyDocument implements WholeReply {
 
   whole(): object {
     const { text, reasoning, toolCalls } = this.#builder.choice
-    const calls = toolCalls.flatMap((call, i) => (call ? [wireCall(call, i)] : []))
-    return this.#builder.done({ text, thinking: reasoning, toolCalls: calls }, this.#logprobs)
+    const told = toolCalls.flatMap((_, i) => this.#builder.call(i))
+    return this.#builder.done({ text, thinking: reasoning, toolCalls: told }, this.#logprobs)
   }
 }
