@@ -49,7 +49,8 @@ export const updateConversation: Route = async (service, exchange) => {
 
 export const deleteConversation: Route = async (service, exchange) => {
   const id = exchange.named.id!
-  if (!(await service.conversations.delete(ownerOf(exchange), id))) throw noConversation(id)
+  const remove = (signal: AbortSignal) => service.conversations.delete(ownerOf(exchange), id, signal)
+  if (!(await asLong(service, exchange, remove))) throw noConversation(id)
   return jsonResponse({ id, object: 'conversation.deleted', deleted: true })
 }
 
@@ -97,15 +98,26 @@ async function named(service: Service, exchange: Exchange): Promise<KeptConversa
 }
 
 async function changed(
-  { conversations }: Service,
+  service: Service,
   exchange: Exchange,
   change: (kept: KeptConversation) => KeptConversation,
 ): Promise<KeptConversation> {
-  const { request, caller } = exchange
-  const requester = { caller: caller.id, signal: request.signal }
-  const kept = await conversations.change(ownerOf(exchange), exchange.named.id!, change, requester)
+  const id = exchange.named.id!
+  const kept = await asLong(service, exchange, (signal) =>
+    service.conversations.change(ownerOf(exchange), id, change, { caller: exchange.caller.id, signal }),
+  )
   if (kept) return kept
-  throw noConversation(exchange.named.id!)
+  throw noConversation(id)
+}
+
+/** As somebody waits for it, and the time limit lasts. */
+async function asLong<T>(service: Service, exchange: Exchange, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const waiting = new LinkedAbort(exchange.request.signal, service.deadlines)
+  try {
+    return await act(waiting.signal)
+  } finally {
+    waiting.dispose()
+  }
 }
 
 async function bodyOf(
@@ -113,15 +125,10 @@ async function bodyOf(
   exchange: Exchange,
   known: readonly string[],
 ): Promise<{ readonly body: JsonObject; readonly ignored: string[] }> {
-  const reading = new LinkedAbort(exchange.request.signal, service.deadlines)
-  try {
-    const body = aBody(await readJson(service, exchange, reading.signal))
-    const ignored: string[] = []
-    noteUnknown(body, new Set(known), '', ignored)
-    return { body, ignored }
-  } finally {
-    reading.dispose()
-  }
+  const body = aBody(await asLong(service, exchange, (signal) => readJson(service, exchange, signal)))
+  const ignored: string[] = []
+  noteUnknown(body, new Set(known), '', ignored)
+  return { body, ignored }
 }
 
 async function itemsOf(service: Service, exchange: Exchange, given: readonly unknown[], ignored: string[]) {

@@ -12,7 +12,7 @@ import {
   type RouteResponse,
   type Service,
 } from '../../answer/service.js'
-import { inTime } from '../../stream/abort.js'
+import { inTime, LinkedAbort } from '../../stream/abort.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
 import { itemId, responseId, sealed, seconds } from '../../wire/ids.js'
 import { withNames } from '../../wire/output-format.js'
@@ -143,8 +143,14 @@ class Making {
     const id = this.#request.conversationId
     if (id === undefined || (status !== 'completed' && status !== 'incomplete')) return
     const longer = (kept: KeptConversation) => ({ ...kept, items: joinedItems(kept.items, [...this.#own, ...output]) })
-    // Without a turn of its own: who is told that it is completed is to find it there.
-    await this.#service.conversations.change(ownerOf(this.#exchange), id, longer)
+    const { conversations, patience } = this.#service
+    const waiting = new LinkedAbort(new AbortController().signal, patience)
+    try {
+      // Without a turn of its own: who is told that it is completed is to find it there.
+      await conversations.change(ownerOf(this.#exchange), id, longer, waiting)
+    } finally {
+      waiting.dispose()
+    }
   }
 
   #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {
