@@ -147,6 +147,9 @@ const INVALID: typeof VALID = {
     'P1Y1D',
     'PT0.5S',
     'P٢Y',
+    // As long as small models write on.
+    'P1234567890Y',
+    'PT1H0M1234567890S',
   ],
   email: [
     '2962',
@@ -391,6 +394,27 @@ describe.each(Object.entries(OTHERS))('format %s', (name, accepts) => {
       }),
       { numRuns: runs(1500) },
     )
+  })
+})
+
+describe('what is written less of than validators take', () => {
+  it.each([
+    ['duration', 'P1234567890Y', 'P1234567890'],
+    ['byte', '-----BEGIN CERTIFICATE-----\naGk=\n-----END CERTIFICATE-----', 'a b'],
+  ])('is listed and excluded as they take it: %s', (format, other, wrong) => {
+    const accepted = (schema: object) =>
+      [other, wrong].map((text) => compile({ type: 'string', ...schema }).accepts(JSON.stringify(text)))
+    expect(accepted({ format })).toEqual([false, false])
+    expect(accepted({ format, enum: [other, wrong] })).toEqual([true, false])
+    expect(accepted({ not: { format } })).toEqual([false, true])
+    expect(judge({ format }, other)).toBe(true)
+  })
+
+  it('is base64 of bytes, as OpenAPI has them', () => {
+    for (const text of ['', 'aGk=', 'aGkh']) expect(acceptsText(formatAutomaton('byte')!, text)).toBe(true)
+    for (const text of ['\n', 'a b\n', 'aGk', '20 minutes\naGk=']) {
+      expect(acceptsText(formatAutomaton('byte')!, text)).toBe(false)
+    }
   })
 })
 

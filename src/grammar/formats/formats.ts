@@ -34,10 +34,12 @@ const MONTH_DAY =
 // Calendars of Python and .NET begin with the year 1.
 const DATE = `^(?!0000)(?:\\d{4}-${MONTH_DAY}|${LEAP_YEAR}-02-29)$`
 
-// RFC 3339, appendix A: a unit may only be followed by the next smaller one.
-const DURATION_TIME = 'T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)'
-const DURATION_DATE = '(?:\\d+Y(?:\\d+M(?:\\d+D)?)?|\\d+M(?:\\d+D)?|\\d+D)'
-const DURATION = `^P(?:${DURATION_DATE}(?:${DURATION_TIME})?|${DURATION_TIME}|\\d+W)$`
+/** RFC 3339, appendix A: a unit may only be followed by the next smaller one. */
+function duration(n: string): string {
+  const time = `T(?:${n}H(?:${n}M(?:${n}S)?)?|${n}M(?:${n}S)?|${n}S)`
+  const date = `(?:${n}Y(?:${n}M(?:${n}D)?)?|${n}M(?:${n}D)?|${n}D)`
+  return `^P(?:${date}(?:${time})?|${time}|${n}W)$`
+}
 
 // ajv-formats alone has these: a zone may be missing, and is never shorter than in a time.
 const CLOCK = '(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?'
@@ -84,7 +86,8 @@ const BUILDERS: Readonly<Record<string, () => Slices<TextAutomaton>>> = {
   *'date-time'() {
     return dateTime(yield* compileRegexInSlices(DATE))
   },
-  duration: () => compileRegexInSlices(DURATION),
+  // Java's Period and Temporal hold hardly more digits, and a small model that has begun with some finds no end of them.
+  duration: () => compileRegexInSlices(duration('\\d{1,9}')),
   email: () => upTo(EMAIL_LENGTH, EMAIL),
   hostname: () => upTo(HOSTNAME_LENGTH, HOSTNAME),
   ipv4: () => compileRegexInSlices(`^${IPV4}$`),
@@ -98,8 +101,8 @@ const BUILDERS: Readonly<Record<string, () => Slices<TextAutomaton>>> = {
   'iso-date-time': () => compileRegexInSlices(`${DATE.slice(0, -1)}[tT ]${ISO_TIME}$`),
   'time-local': LOCAL_TIME,
   'date-time-local': LOCAL_DATE_TIME,
-  // As ajv-formats has it: some line is base64, so that certificates between their BEGIN and END are let pass.
-  byte: () => compileRegexInSlices(`^(?:[^]*${LINE})?${BASE64}(?:${LINE}[^]*)?$`),
+  // ajv-formats lets pass any text of which one line is base64, be it empty; OpenAPI, and who decodes it, does not.
+  byte: () => compileRegexInSlices(`^${BASE64}$`),
   base64: () => compileRegexInSlices(`^${BASE64}$`),
   base64url: () => compileRegexInSlices('^(?:[A-Za-z0-9_\\-]{4})*(?:[A-Za-z0-9_\\-]{2,3})?$'),
   char: () => compileRegexInSlices('^[^]$'),
@@ -139,6 +142,12 @@ const BUILDERS: Readonly<Record<string, () => Slices<TextAutomaton>>> = {
   jwt,
 }
 
+/** All that a validator takes for a text of these: what a schema lists or excludes is asked by it. */
+const WHOLE: typeof BUILDERS = {
+  duration: () => compileRegexInSlices(duration('\\d+')),
+  byte: () => compileRegexInSlices(`^(?:[^]*${LINE})?${BASE64}(?:${LINE}[^]*)?$`),
+}
+
 /**
  * Patterns that libraries write beside a format and that say no more than it does: here zod's of a host name, and its of
  * an address in any script. The first would take 23,812 states; the formats count instead.
@@ -160,12 +169,19 @@ export function formatAutomaton(name: string): TextAutomaton | undefined {
 
 /** With a pause every few milliseconds, the first time in a process. */
 export function* formatAutomatonInSlices(name: string): Slices<TextAutomaton | undefined> {
-  const known = built.get(name)
+  return Object.hasOwn(BUILDERS, name) ? yield* once(name, BUILDERS[name]!) : undefined
+}
+
+/** Of a format of which not all texts are written, all of them. */
+export function wholeFormat(name: string): TextAutomaton | undefined {
+  return Object.hasOwn(WHOLE, name) ? atOnce(once(`whole ${name}`, WHOLE[name]!)) : undefined
+}
+
+function* once(key: string, build: () => Slices<TextAutomaton>): Slices<TextAutomaton> {
+  const known = built.get(key)
   if (known !== undefined) return known
-  const build = Object.hasOwn(BUILDERS, name) ? BUILDERS[name] : undefined
-  if (build === undefined) return undefined
   const automaton = yield* build()
-  built.set(name, automaton)
+  built.set(key, automaton)
   return automaton
 }
 

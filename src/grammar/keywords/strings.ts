@@ -1,6 +1,6 @@
 import { complement } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
-import { IMPLIED, isSpelledOut, NUMBER_FORMATS } from '../formats/formats.js'
+import { IMPLIED, isSpelledOut, NUMBER_FORMATS, wholeFormat } from '../formats/formats.js'
 import { readString } from '../schema/keywords.js'
 import { NUMBER, STRING } from '../schema/part.js'
 import { formatOf, matches, patternAutomaton, placed } from '../schema/texts.js'
@@ -40,6 +40,8 @@ const pattern = keyword<{ automaton: TextAutomaton | undefined }>({
 /** Of texts a language, of numbers a range of integers; neither where it restricts nothing or is noted as not enforced. */
 const format = keyword<{
   automaton: TextAutomaton | undefined
+  /** Where not all of it is written. */
+  whole?: TextAutomaton | undefined
   range: { minimum: number; maximum: number } | undefined
 }>({
   name: 'format',
@@ -53,7 +55,8 @@ const format = keyword<{
     if (own !== undefined) {
       return { automaton: patternAutomaton(context, site, 'format', readString(site, 'format', own)), range: undefined }
     }
-    return { automaton: formatOf(context, site, name), range: NUMBER_FORMATS.get(name) }
+    const range = NUMBER_FORMATS.get(name)
+    return { automaton: formatOf(context, site, name), whole: wholeFormat(name), range }
   },
   assert({ part }, { automaton, range }) {
     if (automaton !== undefined) part.texts.push(automaton)
@@ -63,8 +66,8 @@ const format = keyword<{
     n.minimum = Math.max(n.minimum, range.minimum)
     n.maximum = Math.min(n.maximum, range.maximum)
   },
-  deny(at, { automaton, range }) {
-    if (range === undefined) return without(at, 'format', automaton)
+  deny(at, { automaton, whole, range }) {
+    if (range === undefined) return without(at, 'format', whole ?? automaton)
     const { minimum, maximum } = range
     at.choices.push(
       only(NUMBER, ({ number }) => number.denied.push(1)),
@@ -72,8 +75,8 @@ const format = keyword<{
       only(NUMBER, ({ number }) => (number.exclusiveMinimum = Math.max(number.exclusiveMinimum, maximum))),
     )
   },
-  holds(_, { automaton, range }, value) {
-    if (typeof value === 'string') return automaton === undefined || matches(automaton, value)
+  holds(_, { automaton, whole = automaton, range }, value) {
+    if (typeof value === 'string') return whole === undefined || matches(whole, value)
     const n = value as number
     return range === undefined || (Number.isInteger(n) && n >= range.minimum && n <= range.maximum)
   },
