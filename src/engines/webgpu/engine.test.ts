@@ -138,6 +138,20 @@ test('models say how much they need, and how much of it is stored', async () => 
   await engine.close()
 })
 
+test('what is told of a model is made anew only when that changes', async () => {
+  const { engine } = setUp()
+  const [first] = engine.models
+  expect(engine.models[0]).toBe(first)
+  await engine.load('test/one', () => {}, signal)
+  const [loaded] = engine.models
+  expect(loaded).toMatchObject({ fingerprint: expect.any(String), metadata: { loaded: true } })
+  expect(engine.models[0]).toBe(loaded)
+  await engine.unload('test/one')
+  expect(engine.models[0]).not.toHaveProperty('fingerprint')
+  expect(engine.models[0]!.metadata).toMatchObject({ loaded: false })
+  await engine.close()
+})
+
 test('a model that does not fit says so until it does', async () => {
   let small = true
   const { engine } = setUp({}, (device) => {

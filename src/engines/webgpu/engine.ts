@@ -25,7 +25,7 @@ import {
 import type { DeviceInfo } from '../../device/index.js'
 import { CLASSIFIES, calibrated, DECIDES, DECODES, DecodeLoop, EMBEDS, Encoder, RANKS } from '../../generate/index.js'
 import { isCopy, isRemote, type ModelLocation, type Purpose, purposeOf } from '../../models/index.js'
-import { byId } from '../../platform/index.js'
+import { byId, getOrMake } from '../../platform/index.js'
 import { cannot } from '../model-set.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
@@ -79,6 +79,8 @@ export class WebGpuEngine implements WebGpu {
   readonly #refused = new Map<string, string>()
   /** What is known of models that are not loaded. */
   readonly #purposes = new Map<string, Purpose>()
+  /** What is told of each while it is loaded, or is not. */
+  readonly #infos = new WeakMap<OfferedModel | LoadedModel, ModelInfo>()
   /** Of the device that was opened last. */
   #device: DeviceInfo | undefined
 
@@ -120,9 +122,14 @@ export class WebGpuEngine implements WebGpu {
     await this.#set.unload(model.id)
   }
 
+  /** Made once: each request looks for its model among all of them, several times. */
   #infoOf(model: OfferedModel): ModelInfo {
+    const loaded = this.#set.find(model.id)
+    return getOrMake(this.#infos, loaded ?? model, () => this.#makeInfo(model, loaded))
+  }
+
+  #makeInfo(model: OfferedModel, loaded: LoadedModel | undefined): ModelInfo {
     const { id } = model
-    const loaded = this.#set.find(id)
     const context = loaded?.contextLength ?? model.contextLength
     const capabilities = this.#capabilities(model, loaded)
     const metadata = () => this.#metadata(model)
@@ -132,7 +139,7 @@ export class WebGpuEngine implements WebGpu {
       ...(capabilities && { capabilities }),
       ...(context !== undefined && { contextLength: context }),
       ...(loaded && { fingerprint: loaded.fingerprint }),
-      // Made when it is read: lists show it, and a request that looks for its model among many does not.
+      // Made when it is read: it changes, and lists alone show it.
       get metadata() {
         return metadata()
       },
@@ -224,6 +231,7 @@ export class WebGpuEngine implements WebGpu {
     const model = this.#model(id)
     if (this.#purposes.has(id) || this.#set.find(id) || !this.#surroundings.describe) return
     this.#purposes.set(id, purposeOf(await this.#surroundings.describe(model, signal), id))
+    this.#infos.delete(model)
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {

@@ -111,21 +111,29 @@ export class WebLlmEngine implements Engine {
   #info(id: string, record: ModelRecord | undefined): ModelInfo {
     const loaded = this.#set.find(id)
     const context = loaded?.contextLength ?? record?.overrides?.context_window_size
-    const unavailable = record && this.#whyNot(record)
-    const memory = loaded?.bytes ?? (record && memoryOf(record))
+    const metadata = () => this.#metadata(record, loaded)
     return {
       id,
       ownedBy: id.slice(0, id.indexOf('/')),
       capabilities: loaded?.runner.capabilities ?? DECODES,
       ...(context !== undefined && context > 0 && { contextLength: context }),
-      metadata: {
-        engine: 'webllm',
-        ...(this.#gpu && { device: 'webgpu', ...(this.#gpu.name && { device_name: this.#gpu.name }) }),
-        loaded: loaded !== undefined && loaded.runner.failure === undefined,
-        ...loaded?.runner.metadata,
-        ...(memory && { memory_bytes: memory }),
-        ...(unavailable !== undefined && { unavailable }),
+      // Made when it is read: each request looks for its model among more than a hundred.
+      get metadata() {
+        return metadata()
       },
+    }
+  }
+
+  #metadata(record: ModelRecord | undefined, loaded: LoadedWebLlm | undefined): NonNullable<ModelInfo['metadata']> {
+    const unavailable = record && this.#whyNot(record)
+    const memory = loaded?.bytes ?? (record && memoryOf(record))
+    return {
+      engine: 'webllm',
+      ...(this.#gpu && { device: 'webgpu', ...(this.#gpu.name && { device_name: this.#gpu.name }) }),
+      loaded: loaded !== undefined && loaded.runner.failure === undefined,
+      ...loaded?.runner.metadata,
+      ...(memory && { memory_bytes: memory }),
+      ...(unavailable !== undefined && { unavailable }),
     }
   }
 

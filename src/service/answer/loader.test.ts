@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Engine, LoadProgress, ModelInfo } from '../../contract/engine.js'
-import { knownModel, Loader, modelIdOf, waitFor } from './loader.js'
+import { scripted } from '../../engines/scripted.js'
+import { posting, serviceOf } from '../v1.test-helper.js'
+import { knownModel, Loader, lookedAround, modelIdOf, waitFor } from './loader.js'
 
 const MODEL = 'a/b'
 const never = () => new AbortController().signal
@@ -97,7 +99,7 @@ describe('a model', () => {
         engine.models = [{ id, ownedBy: 'me', capabilities: { tools: false } } as ModelInfo]
       },
     } satisfies Engine
-    const known = knownModel(engine, MODEL, never())
+    const known = lookedAround(engine, never()).then(() => knownModel(engine, MODEL, never()))
     engine.models = named(MODEL)
     await new Promise((resolve) => setImmediate(resolve))
     expect(steps).toEqual([])
@@ -105,8 +107,25 @@ describe('a model', () => {
     expect(await known).toMatchObject({ id: MODEL, capabilities: { tools: false } })
     expect(steps).toEqual([`learns ${MODEL}`])
     const left = { models: named(MODEL), ready: new Promise<void>(() => {}), async *generate() {} }
-    await expect(knownModel(left, MODEL, AbortSignal.abort('gone'))).rejects.toBe('gone')
+    await expect(lookedAround(left, AbortSignal.abort('gone'))).rejects.toBe('gone')
     expect(await knownModel({ models: named(MODEL), async *generate() {} }, MODEL, never())).toEqual(named(MODEL)[0])
+  })
+
+  it('is looked for once its engine has looked around, which each request asks once', async () => {
+    let asked = 0
+    const engine = Object.defineProperty(scripted({ models: { [MODEL]: 'So.' } }), 'ready', {
+      get: () => Promise.resolve(void asked++),
+    })
+    const { ask } = serviceOf(engine)
+    for (const [path, body] of [
+      ['/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }],
+      ['/responses', { input: 'Hi' }],
+      ['/completions', { prompt: 'Hi' }],
+    ] as const) {
+      asked = 0
+      expect((await ask(path, posting({ model: MODEL, ...body }))).status).toBe(200)
+      expect([path, asked]).toEqual([path, 1])
+    }
   })
 
   it.each([

@@ -180,9 +180,8 @@ export async function lookedAround({ ready }: Engine, signal: AbortSignal): Prom
   if (ready !== undefined) await waitFor(ready, signal)
 }
 
-/** A model of which is known what it can. */
+/** A model of which is known what it can; whoever read its name has looked around before. */
 export async function knownModel(engine: Engine, id: string, signal: AbortSignal): Promise<ModelInfo> {
-  await lookedAround(engine, signal)
   const model = findModel(engine, id)
   if (!engine.learn) return model
   await waitFor(engine.learn(id, signal), signal)

@@ -194,6 +194,7 @@ export class Run {
     this.#abort.abort(error)
     this.#abort.dispose()
     const left = this.#leave(error)
+    if (this.answer) this.answer.usage = this.answer.countedUsage()
     // Six hundred may have hung up at once: what is written of each, and the answer that nobody hears, take their time.
     await ends.enter(this.#exchange.caller.id)
     await this.#record(answer.status === 499 ? 'aborted' : 'error')
@@ -237,7 +238,7 @@ export class Run {
     if (this.model === undefined) return
     const { ledger, onUsage, log, patience } = this.#service
     const { requestId, caller, project } = this.#exchange
-    const usage = this.answer?.countedUsage()
+    const usage = this.answer?.usage
     const event: UsageEvent = {
       time: Math.floor(Date.now() / 1000),
       requestId,

@@ -1,5 +1,6 @@
 import type { ModelInfo } from '../../../contract/index.js'
 import { idOf } from '../../../models/index.js'
+import { getOrMake } from '../../../platform/index.js'
 import { type Far, farThread, portPair, RemoteEngine, serveEngine, type WorkerThread } from '../../remote/index.js'
 import { type WebGpu, WebGpuEngine } from '../engine.js'
 import { webgpuHere } from '../here.js'
@@ -83,6 +84,8 @@ const withId = (model: string | ModelOptions): ModelOptions =>
 
 class WebGpuInWorker extends RemoteEngine implements WebGpu {
   readonly #place: Place
+  /** What is told of each, by what the worker tells. */
+  readonly #shown = new WeakMap<ModelInfo, ModelInfo>()
 
   constructor(place: Place, standsMs: number | undefined) {
     super({
@@ -97,11 +100,18 @@ class WebGpuInWorker extends RemoteEngine implements WebGpu {
   }
 
   override get models(): readonly ModelInfo[] {
-    const { catalog, metadata } = this.#place
     const reported = new Map(super.models.map((model) => [model.id, model]))
-    return catalog.models.map((listed) => {
+    return this.#place.catalog.models.map((listed) => {
       const model = reported.get(listed.id) ?? listed
-      return { ...model, metadata: { ...model.metadata, ...metadata } }
+      return getOrMake(this.#shown, model, () => this.#show(model))
+    })
+  }
+
+  #show(model: ModelInfo): ModelInfo {
+    const place = this.#place
+    return Object.defineProperty({ ...model }, 'metadata', {
+      enumerable: true,
+      get: () => ({ ...model.metadata, ...place.metadata }),
     })
   }
 

@@ -4,6 +4,7 @@ import { V1Error } from '../../../contract/errors.js'
 import { scripted } from '../../../engines/scripted.js'
 import { wait } from '../../../platform/wait.js'
 import type { UsageEvent } from '../../../usage/ledger.js'
+import type { LogEvent } from '../../door/log.js'
 import { chatRequest, finish, MODEL, pause, posting, serviceOf, text, until } from '../../v1.test-helper.js'
 
 describe('what is counted', () => {
@@ -45,9 +46,12 @@ describe('what is counted', () => {
   })
 
   it('is an error as an error, and a client that left as an abort with what it had got', async () => {
-    const failing = counting([text('a'), new V1Error(503, 'Lost.')])
+    const logged: LogEvent[] = []
+    const failing = counting([text('a'), new V1Error(503, 'Lost.')], { log: (event) => logged.push(event) })
     await failing.chat()
     expect(failing.events).toMatchObject([{ outcome: 'error', completionTokens: 1 }])
+    // The log says what was counted.
+    expect(logged).toMatchObject([{ status: 503, usage: { completionTokens: 1 } }])
     const left = counting([text('a'), text('b'), { type: 'wait', ms: 60_000 }])
     const reader = (await left.v1.fetch(chatRequest({ stream: true }))).body!.getReader()
     await reader.read()
