@@ -37,9 +37,9 @@ export function refuseUnsupported(body: JsonObject, refused: Refused): void {
   for (const [name, why] of refused) if (asksFor(name, body[name])) throw unsupported(name, why)
 }
 
-/** What is off, or is what every answer is, asks for nothing. */
+/** What is off, or is what every answer is, asks for nothing; nor does -1, by which local servers mean no limit. */
 export const asksFor = (name: string, value: unknown): boolean =>
-  value != null && value !== false && !(name === 'n' && value === 1)
+  value != null && value !== false && value !== -1 && !(name === 'n' && value === 1)
 
 function shownType(value: unknown): string {
   if (value === null) return 'null'

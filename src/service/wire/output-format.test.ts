@@ -16,7 +16,13 @@ describe('response_format', () => {
     expect(outputOf(format({ strict: true }))).toEqual({ type: 'json_schema', name: 'city', strict: true, schema })
     expect(outputOf(format({ strict: null }))).toMatchObject({ strict: false })
     expect(outputOf({ type: 'json_object', schema })).toMatchObject({ type: 'json_schema', strict: false, schema })
-    expect(outputOf({ type: 'json_schema', schema })).toMatchObject({ type: 'json_schema', strict: true, schema })
+    const flat = { type: 'json_schema', schema }
+    expect(outputOf(flat)).toMatchObject({ type: 'json_schema', strict: true, schema })
+    // What an error advises where something cannot be enforced.
+    expect(read({ response_format: { ...flat, strict: false } })).toMatchObject({
+      ...{ output: { strict: false, schema }, ignored: [] },
+    })
+    expect(read({ response_format: { ...format({}), strict: true } }).ignored).toEqual(['response_format.strict'])
   })
 
   it.each<[string, unknown]>([
@@ -30,6 +36,7 @@ describe('response_format', () => {
     ['response_format.json_schema.schema', format({ schema: undefined })],
     ['response_format.json_schema.schema', format({ schema: 'x' })],
     ['response_format.json_schema.strict', format({ strict: 'yes' })],
+    ['response_format.strict', { type: 'json_schema', schema, strict: 'yes' }],
     ['response_format.json_schema.description', format({ description: 5 })],
   ])('is refused for %s', (param, response_format) => {
     expect(refusedFor({ ...minimal, response_format })).toBe(param)

@@ -21,6 +21,7 @@ import { aToolName } from './tools.js'
 
 const TYPES = ['text', 'json_object', 'json_schema', 'structural_tag']
 const KNOWN = new Set(['type', 'json_schema', 'schema'])
+const KNOWN_FLAT = new Set([...KNOWN, 'strict'])
 const KNOWN_SCHEMA = new Set(['name', 'description', 'strict', 'schema'])
 const PATH = 'response_format'
 
@@ -29,9 +30,15 @@ export function readOutputFormat(body: JsonObject, ignored: string[]): OutputFor
   if (!format) return { type: 'text' }
   // vLLM's: all of its other fields describe the tags.
   if (format.type === 'structural_tag') return { type: 'grammar', source: { structuralTag: format } }
-  noteUnknown(format, KNOWN, PATH, ignored)
+  // llama-server's form, in which 'strict' may stand as in that of responses.
+  const isFlat = format.type === 'json_schema' && format.json_schema == null && format.schema != null
+  noteUnknown(format, isFlat ? KNOWN_FLAT : KNOWN, PATH, ignored)
   const type = required(format, 'type', PATH, aString)
   if (type === 'text') return { type }
+  if (isFlat) {
+    const strict = optional(format, 'strict', PATH, aBoolean) ?? true
+    return { type: 'json_schema', name: 'response', strict, schema: required(format, 'schema', PATH, aSchema) }
+  }
   if (type === 'json_schema') return readJsonSchema(format, ignored)
   if (type !== 'json_object') throw wrongValue(`${PATH}.type`, type, TYPES)
   // What servers took before `json_schema` existed, and some clients still send.
@@ -40,10 +47,6 @@ export function readOutputFormat(body: JsonObject, ignored: string[]): OutputFor
 }
 
 function readJsonSchema(format: JsonObject, ignored: string[]): OutputFormat {
-  // llama-server's form.
-  if (format.json_schema == null && format.schema != null) {
-    return { type: 'json_schema', name: 'response', strict: true, schema: required(format, 'schema', PATH, aSchema) }
-  }
   const path = at(PATH, 'json_schema')
   const spec = required(format, 'json_schema', PATH, anObject)
   noteUnknown(spec, KNOWN_SCHEMA, path, ignored)

@@ -133,6 +133,8 @@ describe('a chat request', () => {
     ['audio', { audio: { voice: 'alloy', format: 'wav' } }],
     ['text', { text: { format: { type: 'json_object' } } }],
     ['max_output_tokens', { max_output_tokens: 5 }],
+    ['num_predict', { num_predict: 5 }],
+    ['n_predict', { n_predict: 1.5 }],
     ['stop_sequences', { stop_sequences: ['a'] }],
     ['instructions', { instructions: 'Be brief.' }],
     ['system', { system: 'Be brief.' }],
@@ -195,6 +197,17 @@ describe('a chat request', () => {
     expect(read({ max_completion_tokens: -1 }).maxTokens).toBeUndefined()
     expect(refusedFor({ ...minimal, max_tokens: -2 })).toBe('max_tokens')
     expect(refusedFor({ ...minimal, max_tokens: -1, max_completion_tokens: 5 })).toBe('max_tokens')
+    for (const name of ['n_predict', 'num_predict', 'max_output_tokens']) {
+      expect(read({ [name]: -1 })).toMatchObject({ maxTokens: undefined, ignored: [] })
+    }
+  })
+
+  it('takes llama.cpp’s name for the limit where OpenAI’s is not there, as its server does', () => {
+    expect(read({ n_predict: 7 })).toMatchObject({ maxTokens: 7, ignored: [] })
+    expect(read({ n_predict: 7, max_tokens: null }).maxTokens).toBe(7)
+    expect(read({ n_predict: 7, max_tokens: 5 }).maxTokens).toBe(5)
+    expect(read({ n_predict: 7, max_completion_tokens: 5 }).maxTokens).toBe(5)
+    expect(read({ n_predict: 7, max_tokens: -1 }).maxTokens).toBeUndefined()
   })
 
   it('hands on what servers of open models take', () => {

@@ -92,6 +92,7 @@ const REFUSED: Refused = new Map([
   // Those of the other interfaces, which whoever sends them relies on.
   ['text', "In a chat it is 'response_format' and 'verbosity'."],
   ['max_output_tokens', "In a chat it is 'max_completion_tokens'."],
+  ['num_predict', "In a chat it is 'max_completion_tokens'."],
   ['stop_sequences', "In a chat it is 'stop'."],
   ['instructions', "In a chat it is a message of the role 'system'."],
   ['system', "In a chat it is a message of the role 'system'."],
@@ -112,7 +113,7 @@ const someModalities = anArray(1, 2)
 const aModality = oneOf(['text', 'audio'])
 
 const KNOWN: ReadonlySet<string> = new Set([
-  ...['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'],
+  ...['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens', 'n_predict'],
   ...['logprobs', 'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls'],
   ...['reasoning_effort', 'reasoning'],
   ...['return_token_ids', 'return_tokens_as_token_ids', 'evidence', 'quote'],
@@ -221,13 +222,15 @@ function readStream(body: JsonObject, ignored: string[]): ChunkOptions & { reado
 }
 
 function readMaxTokens(body: JsonObject): number | undefined {
-  const old = optional(body, 'max_tokens', '', aTokenLimit)
+  // llama.cpp's server takes its own name for it where OpenAI's is not there.
+  const local = optional(body, 'n_predict', '', aTokenLimit)
+  const old = body.max_tokens == null ? local : aTokenLimit(body.max_tokens, 'max_tokens')
   const current = optional(body, 'max_completion_tokens', '', aTokenLimit)
   if (body.max_tokens != null && body.max_completion_tokens != null) {
     const message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
     throw badRequest('max_tokens', message, 'invalid_parameter_combination')
   }
-  return current ?? old
+  return body.max_completion_tokens == null ? old : current
 }
 
 function readLogprobs(body: JsonObject): number | undefined {

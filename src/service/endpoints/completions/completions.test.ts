@@ -43,10 +43,20 @@ describe('completions', () => {
     },
   )
 
+  it('take llama.cpp’s name for the limit where OpenAI’s is not there, as its server does', async () => {
+    const { post, calls } = texts()
+    for (const limit of [{ n_predict: 7 }, { n_predict: 7, max_tokens: 5 }, { n_predict: -1 }]) {
+      const { status, headers } = await post({ prompt: 'Go', ...limit })
+      expect([status, headers.get('x-ignored-fields')]).toEqual([200, null])
+    }
+    expect(calls.map(({ maxTokens }) => maxTokens)).toEqual([7, 5, undefined])
+  })
+
   it.each([
     ['messages', { messages: [{ role: 'user', content: 'Hi' }] }, "send 'messages' to 'chat/completions'"],
     ['max_completion_tokens', { max_completion_tokens: 5 }, "it is 'max_tokens'"],
     ['max_output_tokens', { max_output_tokens: 5 }, "it is 'max_tokens'"],
+    ['num_predict', { num_predict: 5 }, "it is 'max_tokens'"],
     ['stop_sequences', { stop_sequences: ['a'] }, "it is 'stop'"],
     ['top_logprobs', { top_logprobs: 2 }, "it is 'logprobs'"],
     ['tools', { tools: [{ type: 'function', function: { name: 'f' } }] }, 'calls no tools'],

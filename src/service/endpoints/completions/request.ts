@@ -35,6 +35,7 @@ const KNOWN = new Set([
     'model',
     'prompt',
     'max_tokens',
+    'n_predict',
     'n',
     'logprobs',
     'echo',
@@ -56,6 +57,7 @@ const WHY: Refused = new Map([
   ['input', "In a completion it is 'prompt'."],
   ['max_completion_tokens', "In a completion it is 'max_tokens'."],
   ['max_output_tokens', "In a completion it is 'max_tokens'."],
+  ['num_predict', "In a completion it is 'max_tokens'."],
   ['stop_sequences', "In a completion it is 'stop'."],
   ['top_logprobs', "In a completion it is 'logprobs', as a number."],
   ['tools', "A completion calls no tools: use 'chat/completions'."],
@@ -99,7 +101,8 @@ export function readTextRequest(json: unknown): TextRequest {
     throw unsupported('echo', "'echo', 'suffix' and 'logprobs' cannot be combined: leave one of them out.")
   }
   // What the official description says of this endpoint.
-  const maxTokens = body.max_tokens == null ? 16 : aTokenLimit(body.max_tokens, 'max_tokens')
+  const limit = body.max_tokens == null ? 'n_predict' : 'max_tokens'
+  const maxTokens = body[limit] == null ? 16 : aTokenLimit(body[limit], limit)
   const form = readForm(body, readOutputFormat(body, ignored), FIELDS.format, ignored)
   const stream = optional(body, 'stream', '', aBoolean) ?? false
   const options = optional(body, 'stream_options', '', anObject)

@@ -376,6 +376,8 @@ describe('a message', () => {
       [{ n: 2 }, 'one answer'],
       [{ logprobs: true }, 'chat/completions'],
       [{ max_completion_tokens: 5 }, 'max_tokens'],
+      [{ n_predict: 5 }, 'max_tokens'],
+      [{ num_predict: 5 }, 'max_tokens'],
       [{ previous_response_id: 'resp_1' }, 'send all of them'],
     ] as const)
       expect(errorOf(await post(field)).message).toContain(instead)

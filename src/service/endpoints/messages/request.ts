@@ -55,6 +55,8 @@ const WHY = new Map<string, readonly [why: string, code?: string]>([
   ['logprobs', ["Messages tell no log probabilities: use 'chat/completions'."]],
   ['max_completion_tokens', ["Among messages it is 'max_tokens'."]],
   ['max_output_tokens', ["Among messages it is 'max_tokens'."]],
+  ['n_predict', ["Among messages it is 'max_tokens'."]],
+  ['num_predict', ["Among messages it is 'max_tokens'."]],
   ...GUIDANCE_FIELDS.map((name): [string, [string]] => [name, ["Among messages it is 'output_config.format'."]]),
 ])
 /** What Anthropic's has of how tokens are drawn. */

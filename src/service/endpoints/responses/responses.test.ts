@@ -236,6 +236,8 @@ describe('a response', () => {
     [{ input: 'Hi', logprobs: true }, 'logprobs'],
     [{ input: 'Hi', audio: { voice: 'alloy' } }, 'audio'],
     [{ input: 'Hi', system: 'Be brief.' }, 'system'],
+    [{ input: 'Hi', n_predict: 5 }, 'n_predict'],
+    [{ input: 'Hi', num_predict: 5 }, 'num_predict'],
     [{ input: 'Hi', stop_sequences: ['a'] }, 'stop_sequences'],
     [{ input: 'Hi', output_format: { type: 'json_schema', schema: {} } }, 'output_format'],
     [{ input: 'Hi', output_config: { format: { type: 'json_schema', schema: {} } } }, 'output_config'],

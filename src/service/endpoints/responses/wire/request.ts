@@ -88,6 +88,8 @@ const WHY: Refused = new Map([
   ['response_format', "In a response it is 'text.format'."],
   ['max_tokens', "In a response it is 'max_output_tokens'."],
   ['max_completion_tokens', "In a response it is 'max_output_tokens'."],
+  ['n_predict', "In a response it is 'max_output_tokens'."],
+  ['num_predict', "In a response it is 'max_output_tokens'."],
   ['functions', "In a response it is 'tools'."],
   ['function_call', "In a response it is 'tool_choice'."],
   ['n', 'A response has one answer: send the request again for another.'],
