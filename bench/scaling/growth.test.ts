@@ -3,14 +3,14 @@ import { FAMILIES } from '../../src/bench/families.js'
 import { fits } from '../../src/bench/scenarios/scenario.js'
 import type { Subject } from '../../src/bench/subject.js'
 import type { Costs } from './fit.js'
-import { HEAD, lineOf, type Step, stepsOf, TOKENS, vocabularyOf } from './growth.js'
+import { HEAD, lineOf, type Step, shapeOf, stepsOf, TOKENS } from './growth.js'
 
 it('steps go to contexts of 32k, batches of 16 and vocabularies of 262k, and quick ones a part of the way', () => {
   const all = stepsOf(false)
   const most = (of: (step: Step) => number) => Math.max(...all.map(of))
   expect(most(({ context }) => context)).toBe(32_000)
   expect(most(({ batch }) => batch)).toBe(16)
-  expect(most(({ shape }) => vocabularyOf(shape))).toBe(262_144)
+  expect(most(({ shape }) => shapeOf(shape).vocabulary)).toBe(262_144)
   const quick = stepsOf(true)
   expect(quick.length).toBeLessThan(all.length)
   for (const step of quick) expect(all).toContainEqual(step)
@@ -22,6 +22,14 @@ it('each has room in the context of its shape', () => {
     const about = { contextLength: room } as Subject['about']
     expect(fits({ about } as Subject, context + TOKENS), `${shape} ${context} ${batch}`).toBe(true)
   }
+})
+
+it('a Gemma is a shape of its sizes, with windows in all layers but every sixth', () => {
+  expect(shapeOf('Gemma-3-270M-like')).toEqual({
+    ...{ hidden: 640, inner: 2048, layers: 18, heads: 4, keyHeads: 1, headSize: 256, vocabulary: 262_144 },
+    windows: { layers: 15, positions: 512 },
+  })
+  expect(shapeOf('nano-like').windows).toBeUndefined()
 })
 
 it('a line has a cell for each title, and growth beside the first of its group', () => {

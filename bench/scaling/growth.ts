@@ -4,7 +4,7 @@ import type { BenchReport } from '../../src/bench/report.js'
 import { SHAPES } from '../../src/bench/shapes.js'
 import { figure } from '../../src/bench/table.js'
 import { type Costs, predict } from './fit.js'
-import { decodeWork, promptWork } from './work.js'
+import { decodeWork, promptWork, type WindowedShape } from './work.js'
 
 export interface Step {
   readonly group: 'context' | 'batch' | 'vocabulary'
@@ -37,9 +37,6 @@ export function stepsOf(quick: boolean): Step[] {
   ]
 }
 
-export const vocabularyOf = (shape: string): number =>
-  SHAPES[shape]?.vocabulary ?? Number(FAMILIES[shape]!().config.vocab_size)
-
 /** Seconds of a prompt and of a step of all answers. */
 export interface Seconds {
   readonly prompt: number
@@ -53,10 +50,23 @@ export function measuredOf({ series }: BenchReport): Seconds {
   return { prompt: prompt.median / 1000, step: decode.batch! / decode.median }
 }
 
-/** Only of the shapes that the cost model knows. */
-function predicted({ shape: name, context, batch }: Step, costs: Costs): Seconds | undefined {
-  const shape = SHAPES[name]
-  if (!shape) return undefined
+/** Also of a Gemma, which counts as any other shape but for the windows of most of its layers. */
+export function shapeOf(name: string): WindowedShape {
+  const known = SHAPES[name]
+  if (known) return known
+  const { config } = FAMILIES[name]!()
+  const number = (key: string) => Number(config[key])
+  const layers = number('num_hidden_layers')
+  return {
+    ...{ hidden: number('hidden_size'), inner: number('intermediate_size'), layers, vocabulary: number('vocab_size') },
+    ...{ heads: number('num_attention_heads'), keyHeads: number('num_key_value_heads'), headSize: number('head_dim') },
+    // Every sixth looks at all.
+    windows: { layers: layers - Math.floor(layers / 6), positions: number('sliding_window') },
+  }
+}
+
+function predicted({ shape: name, context, batch }: Step, costs: Costs): Seconds {
+  const shape = shapeOf(name)
   const step = predict(costs, decodeWork(shape, context, batch, TOKENS)) / TOKENS
   return { prompt: predict(costs, promptWork(shape, context, CHUNK)), step }
 }
@@ -75,8 +85,8 @@ export function lineOf({ step, measured }: Found, first: Found, costs: Costs): s
   const cells = (['prompt', 'step'] as const).flatMap((what) => [
     figure(1000 * measured[what]),
     (measured[what] / first.measured[what]).toFixed(2),
-    now && before ? (now[what] / before[what]).toFixed(2) : '-',
+    (now[what] / before[what]).toFixed(2),
   ])
   const { group, shape, context, batch } = step
-  return row([group, shape, String(vocabularyOf(shape)), String(context), `${batch}`, ...cells])
+  return row([group, shape, String(shapeOf(shape).vocabulary), String(context), `${batch}`, ...cells])
 }

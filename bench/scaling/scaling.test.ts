@@ -45,6 +45,25 @@ describe('the work of an answer', () => {
     expect(promptWork(shape, 128, 64).weightBytes).toBeLessThan(2 * one.weightBytes)
   })
 
+  it('of layers with windows looks back at no more than these, position by position', () => {
+    const [layers, positions] = [shape.layers - 5, 100]
+    const windowed = { ...shape, windows: { layers, positions } }
+    const perPosition = 2 * shape.heads * shape.headSize
+    const seen = (tokens: number, most: number) => {
+      let sum = 0
+      for (let position = 1; position <= tokens; position++) sum += Math.min(position, most)
+      return sum
+    }
+    for (const tokens of [64, 100, 150, 300]) {
+      const looks = 5 * seen(tokens, tokens) + layers * seen(tokens, positions)
+      expect(promptWork(windowed, tokens, 64).attention, `${tokens}`).toBeCloseTo(perPosition * looks)
+    }
+    const [near, far] = [200, 2000].map((context) => decodeWork(windowed, context, 2, 1))
+    expect(far!.attention - near!.attention).toBe(perPosition * 5 * 2 * 1800)
+    expect(far!.cacheBytes / near!.cacheBytes).toBeCloseTo((5 * 2000 + layers * 100) / (5 * 200 + layers * 100))
+    expect(decodeWork(windowed, 50, 2, 1)).toEqual(decodeWork(shape, 50, 2, 1))
+  })
+
   it('of what the grammar decides is multiplied, but never drawn', () => {
     const [plain, document] = [decodeWork(shape, 100, 1, 100), documentWork(shape, 100, 100, 0.75)]
     expect(document.logits).toBeCloseTo(plain.logits / 4)

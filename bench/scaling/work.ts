@@ -43,47 +43,70 @@ export function cacheBytesPerToken({ layers, keyHeads, headSize }: ModelShape): 
   return 2 * layers * keyHeads * headSize * 2
 }
 
-export interface Pass {
-  /** Tokens that go through the layers. */
-  readonly rows: number
-  /** Tokens that are drawn. */
-  readonly drawn: number
+/** What rows of a pass need of the positions before them, in one layer. */
+interface Looking {
   /** Positions that all rows together look back at. */
   readonly lookedAt: number
   /** Positions whose keys and values are read: rows of one prompt share them. */
   readonly read: number
 }
 
-function workOfPass(shape: ModelShape, { rows, drawn, lookedAt, read }: Pass): Work {
+export interface Pass {
+  /** Tokens that go through the layers. */
+  readonly rows: number
+  /** Tokens that are drawn. */
+  readonly drawn: number
+  /** Of a layer that looks back at no more than so many positions. */
+  looking(window: number): Looking
+}
+
+/** A shape of which some layers look back at a few positions alone. */
+export interface WindowedShape extends ModelShape {
+  readonly windows?: { readonly layers: number; readonly positions: number }
+}
+
+function workOfPass(shape: WindowedShape, { rows, drawn, looking }: Pass): Work {
   const { layers, head } = weightsOf(shape)
+  const { layers: few, positions } = shape.windows ?? { layers: 0, positions: 0 }
+  const [all, near] = [looking(Number.POSITIVE_INFINITY), looking(positions)]
+  const ofLayers = (what: keyof Looking) => (shape.layers - few) * all[what] + few * near[what]
   return {
     answers: 0,
     operations: (rows > FEW_ROWS ? OPERATIONS.perPromptLayer : OPERATIONS.perLayer) * shape.layers + OPERATIONS.perPass,
     weightBytes: (layers + (drawn > 0 ? head : 0)) * BYTES_PER_WEIGHT,
     products: (rows > FEW_ROWS ? 0 : layers * rows) + head * drawn,
     promptProducts: rows > FEW_ROWS ? layers * rows : 0,
-    cacheBytes: read * cacheBytesPerToken(shape),
-    attention: 2 * lookedAt * shape.layers * shape.heads * shape.headSize,
+    cacheBytes: (ofLayers('read') / shape.layers) * cacheBytesPerToken(shape),
+    attention: 2 * ofLayers('lookedAt') * shape.heads * shape.headSize,
     logits: drawn * shape.vocabulary,
   }
 }
 
 /** `batch` answers of `tokens` tokens, each behind a prompt of `context` tokens that is in the cache. */
-export function decodeWork(shape: ModelShape, context: number, batch: number, tokens: number): Work {
+export function decodeWork(shape: WindowedShape, context: number, batch: number, tokens: number): Work {
   const passes = Array.from({ length: tokens }, (_, i) => {
-    const lookedAt = batch * (context + i)
-    return workOfPass(shape, { rows: batch, drawn: batch, lookedAt, read: lookedAt })
+    const looking = (window: number) => {
+      const lookedAt = batch * Math.min(window, context + i)
+      return { lookedAt, read: lookedAt }
+    }
+    return workOfPass(shape, { rows: batch, drawn: batch, looking })
   })
   return sum([...passes, { ...NOTHING, answers: batch }])
 }
 
 /** One prompt of `tokens` tokens, in chunks, and its first token. */
-export function promptWork(shape: ModelShape, tokens: number, chunk: number): Work {
+export function promptWork(shape: WindowedShape, tokens: number, chunk: number): Work {
   const passes: Work[] = []
   for (let from = 0; from < tokens; from += chunk) {
     const rows = Math.min(chunk, tokens - from)
     const drawn = from + rows === tokens ? 1 : 0
-    passes.push(workOfPass(shape, { rows, drawn, lookedAt: rows * (from + (rows + 1) / 2), read: from + rows }))
+    const looking = (window: number) => {
+      // The first rows may see all that is before them, and those that do not see the window.
+      const whole = Math.max(0, Math.min(rows, window - from))
+      const lookedAt = whole * (from + (whole + 1) / 2) + (whole < rows ? (rows - whole) * window : 0)
+      return { lookedAt, read: Math.min(from + rows, window + rows - 1) }
+    }
+    passes.push(workOfPass(shape, { rows, drawn, looking }))
   }
   return sum([...passes, { ...NOTHING, answers: 1 }])
 }
@@ -104,7 +127,10 @@ export function documentWork(shape: ModelShape, context: number, tokens: number,
   const drawn = Math.max(1, Math.round(tokens * (1 - decided)))
   const rows = tokens / drawn
   const passes = Array.from({ length: drawn }, (_, i) =>
-    workOfPass(shape, { rows, drawn: 1, lookedAt: rows * (context + i * rows), read: context + i * rows }),
+    workOfPass(shape, {
+      ...{ rows, drawn: 1 },
+      looking: () => ({ lookedAt: rows * (context + i * rows), read: context + i * rows }),
+    }),
   )
   return sum([...passes, { ...NOTHING, answers: 1 }])
 }
