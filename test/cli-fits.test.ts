@@ -74,18 +74,8 @@ it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16, 
 })
 
 it('local-v1 serve refuses an 8-bit cache of WebLLM by its name', async () => {
-  const args = [
-    'serve',
-    '--engine',
-    'webllm',
-    '--model',
-    'Qwen3-0.6B-q4f16_1-MLC',
-    '--cache-type',
-    'q8_0',
-    '--port',
-    '0',
-  ]
-  const program = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })
+  const asked = 'serve --engine webllm --model Qwen3-0.6B-q4f16_1-MLC --cache-type q8_0 --port 0'
+  const program = start(process.execPath, [PROGRAM, ...asked.split(' ')], { NO_COLOR: '1' })
   expect((await program.exit).code).toBe(2)
   expect(program.output()).toMatch(/--cache-type only works with --engine webgpu/)
 })

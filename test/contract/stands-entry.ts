@@ -13,7 +13,7 @@ import { webgpuInWorker } from '../../src/engines/webgpu/worker/in-worker.js'
 import { createV1 } from '../../src/index.js'
 
 const [from, device, stands, says, rounds] = process.argv.slice(2) as [string, DevicePreference, ...string[]]
-const MODEL = 'local-v1/nano'
+const MODEL = 'test/model'
 const logged: string[] = []
 const options = { models: [{ id: MODEL, from }], device, log: (message: string) => void logged.push(message) }
 const script = new URL('worker.mjs', import.meta.url)

@@ -194,7 +194,7 @@ test('a thread that cannot start is told to each request, and holds up neither t
 })
 
 describe('a thread that computes without end', () => {
-  const STANDS_MS = 1000
+  const STANDS_MS = 500
 
   test('is ended: who it was for is told where it stood, the others that they may ask again; twice', async () => {
     const { engine, threads, logged } = remote(script, { standsMs: STANDS_MS })

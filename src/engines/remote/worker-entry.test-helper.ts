@@ -7,7 +7,7 @@ import { beat, during } from '../../platform/pulse.js'
 import { serveInside } from './index.js'
 
 /** They take some seconds, in which no JavaScript can be interrupted: there is none. */
-const NATIVE_ROUNDS = 10_000_000
+const NATIVE_ROUNDS = 5_000_000
 
 const { decoder } = setUp()
 let loaded = false
