@@ -20,17 +20,27 @@ const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 't
 
 let callCount = 0
 let broken = false
-/** Ends the answer to "Slowly." */
+/** Ends an answer that comes slowly. */
 let goOn: () => void = () => {}
 
 /** Says the most of it, and the rest once it is told to. */
-async function* slowly(): AsyncGenerator<Step> {
-  yield { type: 'text-delta', choice: 0, text: `${'Long.\n\n'.repeat(200)}First *this*,\n\nthen th` }
-  await new Promise<void>((resolve) => {
-    goOn = resolve
-  })
-  yield { type: 'text-delta', choice: 0, text: 'at,\n\nand more.' }
+async function* slowly(...parts: readonly string[]): AsyncGenerator<Step> {
+  for (const [i, text] of parts.entries()) {
+    if (i === parts.length - 1) {
+      await new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+    }
+    yield { type: 'text-delta', choice: 0, text }
+  }
   yield { type: 'finish', choice: 0, reason: 'stop' }
+}
+
+const slow: Readonly<Record<string, readonly string[]>> = {
+  'Slowly.': [...Array(200).fill('Long.\n\n'), 'First *this*,\n\nthen th', 'at,\n\nand more.'],
+  'Slowly, a list.': ['[', ...Array(200).fill('"long", '), '"then th', 'at", "and more"]'],
+  'No list.': [']} it is', ' none.'],
+  'All at once.': ['', 'Long.\n\n'.repeat(4000)],
 }
 
 /** Thinks where it is told to, and never says the same twice. */
@@ -38,7 +48,7 @@ function speak({ messages, templateOptions }: ChatCall): Script | AsyncIterable<
   callCount++
   if (broken) throw new V1Error(500, 'The model is tired.', { code: 'tired' })
   const last = textOf(messages.at(-1)!.content)
-  if (last === 'Slowly.') return slowly()
+  if (slow[last]) return slowly(...slow[last])
   if (last === 'Think long.') return [{ type: 'wait', ms: 60_000 }]
   const thought = { type: 'reasoning-delta', choice: 0, text: 'Five and *nothing* else.' } as const
   const answer = `Number ${callCount}, to **${last}**, after ${messages.length - 1}:\n\n- <img src=x onerror=alert(1)>\n`
@@ -227,6 +237,25 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     return said(tab)
   }
 
+  /** What is made and read in it from now on. */
+  async function counted(tab: Page) {
+    await tab.evaluate(() => {
+      const counts = { elements: 0, documents: 0 }
+      const make = document.createElement
+      const parse = JSON.parse
+      document.createElement = ((...args: Parameters<typeof make>) => {
+        counts.elements++
+        return make.apply(document, args)
+      }) as typeof make
+      JSON.parse = (...args) => {
+        counts.documents++
+        return parse(...args)
+      }
+      Object.assign(window, { counts })
+    })
+    return () => tab.evaluate(() => (window as unknown as { counts: { elements: number; documents: number } }).counts)
+  }
+
   test('leaves alone what it has written: more is drawn below it, and what is selected stays selected', async () => {
     const visitor = await browser.newContext()
     const tab = await opened(visitor)
@@ -236,21 +265,81 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await tab.evaluate(() => getSelection()!.selectAllChildren(document.querySelector('.message.assistant .said')!))
     const before = await selected()
     expect(before).toMatch(/^(Long\.\s+){200}First this,\s+then th\s*$/)
-    await tab.evaluate(() => {
-      const make = document.createElement
-      Object.assign(window, { made: 0 })
-      document.createElement = ((...args: Parameters<typeof make>) => {
-        ;(window as unknown as { made: number }).made++
-        return make.apply(document, args)
-      }) as typeof make
-    })
+    const made = await counted(tab)
     goOn()
     await saidIn(tab, 1)
     expect(await tab.locator('.message.assistant .said').textContent()).toMatch(
       /^(Long\.){200}First this,then that,and more\.$/,
     )
-    expect(await tab.evaluate(() => (window as unknown as { made: number }).made)).toBeLessThan(100)
+    expect((await made()).elements).toBeLessThan(100)
     expect(await selected()).toContain(before.trim())
+
+    await tab.getByRole('tab', { name: 'Structured' }).click()
+    await tab.getByRole('textbox', { name: 'Schema' }).fill('{ "type": "array", "items": { "type": "string" } }')
+    const tokens = tab.locator('#answer .tokens')
+    await tab.getByLabel('Text', { exact: true }).fill('Slowly, a list.')
+    await tab.locator('#run').click()
+    await tokens.getByText('"then th').waitFor()
+    const madeOfTokens = await counted(tab)
+    goOn()
+    await tab.locator('#answer[aria-busy="false"] .tokens').waitFor()
+    expect(await tokens.textContent()).toMatch(/^\[(\s+"long",){200}\s+"then that",\s+"and more"\s+\]$/)
+    expect((await madeOfTokens()).elements).toBeLessThan(150)
+    // An answer to something else, which a server need not know for no JSON.
+    await tab.getByLabel('Text', { exact: true }).fill('No list.')
+    await tab.locator('#run').click()
+    await tokens.getByText('it').waitFor()
+    goOn()
+    await tab.getByText('did not produce a document').waitFor()
+    expect(await tokens.textContent()).toMatch(/^\s*\]\s*\}\s*itisnone\.$/)
+
+    await tab.getByRole('tab', { name: 'Requests' }).click()
+    const messages = [{ role: 'user', content: 'Slowly.' }]
+    await tab.getByLabel('POST to /v1').fill('/chat/completions')
+    await tab.getByLabel('Body').fill(JSON.stringify({ model: 'test/thinker', stream: true, messages }))
+    await tab.locator('#request-send').click()
+    const reading = tab.locator('.reading p')
+    await reading.getByText('then th').waitFor()
+    const read = await counted(tab)
+    goOn()
+    await tab.getByText(/^200, after/).waitFor()
+    expect(await reading.textContent()).toMatch(/^(Long\.\s+){200}First \*this\*,\s+then that,\s+and more\.$/)
+    expect((await read()).documents).toBeLessThan(20)
+    await tab.getByText('Raw', { exact: true }).click()
+    expect(await tab.getByLabel('Answer', { exact: true }).textContent()).toMatch(
+      /^(data: .*\s+){203,}data: \[DONE\]\s+$/,
+    )
+    await visitor.close()
+  })
+
+  test('draws a long answer that comes at once in pieces, keeps its end in sight, and announces its beginning', async () => {
+    const visitor = await browser.newContext()
+    const tab = await opened(visitor)
+    await tab.evaluate(() => {
+      const found = (records: readonly MutationRecord[]) => records.flatMap(({ addedNodes }) => [...addedNodes])
+      Object.assign(window, { most: 0 })
+      new MutationObserver((records) => {
+        const paragraphs = found(records).filter((node) => node.nodeName === 'P').length
+        const all = window as unknown as { most: number }
+        all.most = Math.max(all.most, paragraphs)
+      }).observe(document.querySelector('#messages')!, { childList: true, subtree: true })
+    })
+    await say(tab, 'All at once.')
+    await expect.poll(() => tab.locator('.message').count()).toBe(2)
+    goOn()
+    const paragraphs = tab.locator('.message.assistant .said p')
+    await expect.poll(() => paragraphs.count()).toBe(4000)
+    const most = await tab.evaluate(() => (window as unknown as { most: number }).most)
+    expect(most).toBeGreaterThan(100)
+    expect(most).toBeLessThan(2000)
+    await saidIn(tab, 1)
+    expect((await tab.locator('#announcer').textContent())!).toMatch(/^(Long\.\s+){20,90}…$/)
+    const below = () =>
+      tab.locator('#messages-scroll').evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight)
+    await expect.poll(below).toBeLessThan(1)
+    await tab.reload()
+    await expect.poll(() => paragraphs.count()).toBe(4000)
+    await expect.poll(below).toBeLessThan(1)
     await visitor.close()
   })
 

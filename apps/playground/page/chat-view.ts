@@ -86,7 +86,7 @@ export class ChatView {
     for (const [i, { role, content }] of this.#history.entries()) {
       if (role === 'user') this.#log.append(questionView(content, () => this.#edit(i)))
       else {
-        const answer = new AnswerView('Answer')
+        const answer = new AnswerView('Answer', atItsEnd)
         answer.end(content, () => this.#again())
         this.#log.append(answer.element)
       }
@@ -202,14 +202,14 @@ export class ChatView {
     const generation = new Generation()
     this.#generation = generation
     const { current } = this.#conversations
-    const answer = new AnswerView(nameOf(this.#models.selected))
+    const answer = new AnswerView(nameOf(this.#models.selected), atItsEnd)
     this.#log.append(answer.element)
     this.#setBusy(true)
-    const draw = framed(() => {
-      const below = atEnd()
-      if (generation.finish === undefined) answer.draw(generation, this.#models.loads.get(this.#models.selected))
-      if (below) toEnd()
-    })
+    const draw = framed(() =>
+      atItsEnd(() => {
+        if (generation.finish === undefined) answer.draw(generation, this.#models.loads.get(this.#models.selected))
+      }),
+    )
     this.#drawAnswer = draw
     draw()
     toEnd()
@@ -221,7 +221,7 @@ export class ChatView {
       answer.end(generation.text, () => this.#again(), generation)
       current.messages.push({ role: 'assistant', content: generation.text })
       this.#conversations.keep(current)
-      announce(generation.stopped ? 'Stopped.' : generation.text)
+      announce(generation.stopped ? 'Stopped.' : beginningOf(generation.text))
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       const atField = showSettingError(error instanceof ApiError ? error.param : null, message) || generation.stopped
@@ -275,12 +275,20 @@ export class ChatView {
   }
 }
 
+/** Nobody can stop or go back in what is announced: a long answer is read where it stands. */
+const beginningOf = (text: string) => (text.length > 400 ? `${text.slice(0, 400).replace(/\s\S*$/, '')} …` : text)
+
 /** On a phone the page itself scrolls. */
 const scroller = () => {
   const own = byId('messages-scroll', HTMLElement)
   return getComputedStyle(own).overflowY === 'visible' ? document.documentElement : own
 }
-const atEnd = () => scroller().scrollHeight - scroller().scrollTop - scroller().clientHeight < 40
+/** Who reads the end sees what is drawn there. */
+const atItsEnd = (draw: () => void) => {
+  const { scrollHeight, scrollTop, clientHeight } = scroller()
+  draw()
+  if (scrollHeight - scrollTop - clientHeight < 40) toEnd()
+}
 const toEnd = () => {
   const empty = byId('messages', HTMLElement).childElementCount === 0
   if (!empty && !byId('chat', HTMLElement).hidden) scroller().scrollTo({ top: scroller().scrollHeight })

@@ -1,5 +1,8 @@
 import { Lexer, type Token, type Tokens } from 'marked'
-import { becomeAfter, el } from './dom.js'
+import { becomeAfter, el, framed } from './dom.js'
+
+/** So many characters are drawn at once, and as many as are read again: more, and whoever presses a key waits for them. */
+const PIECE = 10_000
 
 /**
  * Markdown as elements, of a text that grows. Nothing of it becomes HTML by way of a string: what a model writes is text,
@@ -8,10 +11,26 @@ import { becomeAfter, el } from './dom.js'
 export class MarkdownView {
   readonly element = el('div', { class: 'markdown' })
   readonly #reader = new BlockReader()
+  readonly #goOn: () => void
+  #text = ''
+  #length = 0
+
+  /** `around` draws what of a long text is drawn later. */
+  constructor(around: (draw: () => void) => void) {
+    this.#goOn = framed(() => around(() => this.#draw()))
+  }
 
   say(text: string): void {
-    const { settled, open } = this.#reader.read(text)
+    if (text === this.#text) return
+    this.#text = text
+    this.#draw()
+  }
+
+  #draw(): void {
+    this.#length = Math.min(this.#text.length, 2 * this.#length - this.#reader.settledLength + PIECE)
+    const { settled, open } = this.#reader.read(this.#text.slice(0, this.#length))
     becomeAfter(this.element, settled, blocks(open))
+    if (this.#length < this.#text.length) this.#goOn()
   }
 }
 
@@ -21,6 +40,10 @@ export class BlockReader {
   #settled = 0
   /** What a link is called may be said far below it: a text with such names is read whole. */
   #hasNames = false
+
+  get settledLength(): number {
+    return this.#settledText.length
+  }
 
   /** How many blocks are settled, and those after them. */
   read(text: string): { readonly settled: number; readonly open: readonly Token[] } {

@@ -17,12 +17,14 @@ export function questionView(text: string, edit: () => void): HTMLElement {
 export class AnswerView {
   readonly element: HTMLElement
   readonly #text = el('div', { class: 'said' })
-  readonly #said = new MarkdownView()
+  readonly #said: MarkdownView
   readonly #thought = el('div', { class: 'thought-text' })
   readonly #thoughtHead = el('summary', {})
   readonly #thinking = el('details', { class: 'thought', hidden: true }, this.#thoughtHead, this.#thought)
 
-  constructor(from: string) {
+  /** `around` draws what of a long answer is drawn later. */
+  constructor(from: string, around: (draw: () => void) => void) {
+    this.#said = new MarkdownView(around)
     this.element = el('article', { class: 'message assistant', 'aria-label': from }, this.#thinking, this.#text)
   }
 

@@ -10,11 +10,11 @@ export interface Reading {
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Of an answer's whole text, or of as much of it as has come. */
+/** Of an answer's whole text. */
 export function readingOf(text: string): Reading {
-  const reading = new Reader()
-  for (const event of eventsOf(text)) reading.take(event)
-  return reading.end()
+  const reader = new Reader()
+  for (const event of eventsOf(text)) reader.take(event)
+  return reader.reading
 }
 
 /** A document is one event. */
@@ -38,7 +38,8 @@ export function objectIn(text: string): Json | undefined {
   }
 }
 
-class Reader {
+/** Reads a stream event by event. */
+export class Reader {
   #text = ''
   #thought = ''
   readonly #calls: { name: string; words: string }[] = []
@@ -58,7 +59,7 @@ class Reader {
     this.#vectors(event)
   }
 
-  end(): Reading {
+  get reading(): Reading {
     const calls = this.#calls.map(({ name, words }) => `${name}(${words})`)
     return { text: this.#text, thought: this.#thought, calls, facts: this.#facts }
   }

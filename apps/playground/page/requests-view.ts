@@ -1,12 +1,12 @@
 import { onExample, showsExample, slugOf, wantedExample } from './address.js'
 import { ask, overNetwork } from './api.js'
-import { button, byId, el, framed, showPanelOf } from './dom.js'
+import { becomeAfter, button, byId, el, framed, showPanelOf } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
 import { failureView } from './failure-view.js'
 import { milliseconds } from './format.js'
 import type { Models } from './models.js'
 import { readable } from './readable.js'
-import { readingOf } from './request-reading.js'
+import { Reader, type Reading, readingOf } from './request-reading.js'
 import { canDo, type RequestSample, requestSamples } from './request-samples.js'
 import { syntaxFault } from './schema-fault.js'
 import { StreamEventsView } from './stream-events.js'
@@ -173,23 +173,24 @@ export class RequestsView {
     place.append(...(isStream ? [events.element] : []), text)
     this.#ways.hidden = !isStream
     this.#showWay()
+    const said = new Reader()
+    const draw = framed(() => becomeAfter(reading, 0, readingView(said.reading)))
     let whole = ''
-    const draw = framed(() => {
-      reading.replaceChildren(...readingView(whole))
-      text.textContent = whole
-    })
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
       const { done, value } = await overNetwork(reader.read())
       if (done) break
-      whole += value
-      if (!isStream) continue
-      events.take(value)
-      draw()
+      // Of a stream only what is new is read and drawn.
+      if (!isStream) whole += value
+      else {
+        text.append(value)
+        for (const { data } of events.take(value)) if (data) said.take(data)
+        draw()
+      }
     }
-    reading.replaceChildren(...readingView(whole))
-    if (!isStream && !syntaxFault(whole)) whole = readable(JSON.parse(whole))
-    text.textContent = whole
+    if (isStream) return
+    reading.replaceChildren(...readingView(readingOf(whole)))
+    text.textContent = syntaxFault(whole) ? whole : readable(JSON.parse(whole))
   }
 
   #setBusy(busy: boolean): void {
@@ -202,8 +203,7 @@ export class RequestsView {
 }
 
 /** What it says, before how it says it. */
-function readingView(answer: string): HTMLElement[] {
-  const { text, thought, calls, facts } = readingOf(answer)
+function readingView({ text, thought, calls, facts }: Reading): HTMLElement[] {
   return [
     ...(thought === '' ? [] : [el('p', { class: 'reading-thought' }, thought)]),
     ...(text === '' ? [] : [el('p', {}, text)]),

@@ -48,13 +48,13 @@ export class StreamEventsView {
   readonly element = el('ol', { class: 'events' })
   #rest = ''
 
-  take(text: string): void {
+  /** Those that have ended with it. */
+  take(text: string): StreamEvent[] {
     const blocks = (this.#rest + text).split(/\r?\n\r?\n/)
     this.#rest = blocks.pop()!
-    for (const block of blocks) {
-      const event = streamEvent(block)
-      if (event) this.element.append(el('li', {}, eventView(event)))
-    }
+    const events = blocks.flatMap((block) => streamEvent(block) ?? [])
+    this.element.append(...events.map((event) => el('li', {}, eventView(event))))
+    return events
   }
 }
 

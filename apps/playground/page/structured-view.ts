@@ -26,7 +26,7 @@ import { clearSettingErrors, showSettingError } from './settings-view.js'
 import { packed, sharedNow } from './share.js'
 import { SourcesView } from './sources-view.js'
 import type { Draft } from './structured-draft.js'
-import { tokensView } from './tokens-view.js'
+import { TokensView } from './tokens-view.js'
 
 /** A text and a schema on one side, the document that fills in on the other. */
 export class StructuredView {
@@ -44,6 +44,7 @@ export class StructuredView {
   readonly #drawSoon = framed(() => this.#draw())
   #name = 'document'
   readonly #sources = new SourcesView()
+  readonly #tokens = new TokensView()
   #view: 'fields' | 'tokens' | 'sources' = 'tokens'
   /** Nobody has written anything here yet: it is an example, or what a link holds. */
   #isFresh = false
@@ -275,7 +276,10 @@ export class StructuredView {
 
   #shown(generation: Generation | undefined): HTMLElement {
     const written = generation !== undefined && generation.pieces.length > 0
-    if (written && this.#view === 'tokens') return tokensView(generation.pieces, true)
+    if (written && this.#view === 'tokens') {
+      this.#tokens.show(generation.pieces)
+      return this.#tokens.element
+    }
     const value = readPartial(generation?.text ?? '')
     if (!written || this.#view !== 'sources') return fieldsView(this.#schema, value, this.#busy)
     if (!this.#request?.evidence) {

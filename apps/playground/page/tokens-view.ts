@@ -1,56 +1,60 @@
 import { el } from './dom.js'
 import type { Piece } from './generation.js'
 
-interface Segment {
-  readonly piece: number
-  text: string
-}
+/**
+ * The answer as it was generated: what the grammar decided in one colour, each token that the model chose in another. The
+ * dense JSON has line breaks and indents of our own. Of an answer that goes on only what is new is drawn.
+ */
+export class TokensView {
+  readonly element = el('pre', { class: 'tokens', translate: 'no' })
+  #first: Piece | undefined
+  #count = 0
+  #depth = 0
+  #inString = false
+  #escaped = false
+  #opened = false
 
-/** The answer as it was generated: what the grammar decided in one colour, each token that the model chose in another. */
-export function tokensView(pieces: readonly Piece[], isJson: boolean): HTMLElement {
-  const view = el('pre', { class: 'tokens', translate: 'no' })
-  for (const { piece, text } of isJson ? laidOut(pieces) : pieces.map(({ text }, piece) => ({ piece, text }))) {
-    if (piece < 0) view.append(text)
-    else view.append(el('span', { class: pieces[piece]!.forced === undefined ? 'sampled' : 'forced' }, text))
+  show(pieces: readonly Piece[]): void {
+    // Another answer, or the same one from its beginning.
+    if (pieces[0] !== this.#first) {
+      this.#first = pieces[0]
+      this.#count = this.#depth = 0
+      this.#inString = this.#escaped = this.#opened = false
+      this.element.replaceChildren()
+    }
+    for (; this.#count < pieces.length; this.#count++) this.#take(pieces[this.#count]!)
   }
-  return view
-}
 
-/** Dense JSON with line breaks and indents of our own (piece -1), each character still with the piece it came in. */
-function laidOut(pieces: readonly Piece[]): Segment[] {
-  const segments: Segment[] = []
-  let depth = 0
-  let inString = false
-  let escaped = false
-  let opened = false
-  const put = (piece: number, text: string) => {
-    const last = segments.at(-1)
-    if (last && last.piece === piece) last.text += text
-    else segments.push({ piece, text })
-  }
-  const newLine = () => put(-1, `\n${'  '.repeat(depth)}`)
-  pieces.forEach(({ text }, piece) => {
+  #take({ text, forced }: Piece): void {
+    let run = ''
+    const lay = (own: string) => {
+      if (run !== '') this.element.append(el('span', { class: forced === undefined ? 'sampled' : 'forced' }, run))
+      if (own !== '') this.element.append(own)
+      run = ''
+    }
+    const newLine = () => lay(`\n${'  '.repeat(this.#depth)}`)
     for (const character of text) {
-      if (inString) {
-        put(piece, character)
-        if (escaped) escaped = false
-        else if (character === '\\') escaped = true
-        else if (character === '"') inString = false
+      if (this.#inString) {
+        run += character
+        if (this.#escaped) this.#escaped = false
+        else if (character === '\\') this.#escaped = true
+        else if (character === '"') this.#inString = false
         continue
       }
       if (/\s/.test(character)) continue
       const closes = character === '}' || character === ']'
-      if (closes) depth--
-      if (opened !== closes) newLine()
-      opened = false
-      put(piece, character)
-      if (character === '"') inString = true
+      // A server's answer need not be whole JSON.
+      if (closes && this.#depth > 0) this.#depth--
+      if (this.#opened !== closes) newLine()
+      this.#opened = false
+      run += character
+      if (character === '"') this.#inString = true
       if (character === '{' || character === '[') {
-        depth++
-        opened = true
+        this.#depth++
+        this.#opened = true
       } else if (character === ',') newLine()
-      else if (character === ':') put(-1, ' ')
+      else if (character === ':') lay(' ')
     }
-  })
-  return segments
+    lay('')
+  }
 }
