@@ -139,6 +139,16 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     }
   })
 
+  test('closes what opens over the page, in the lowest window too', async () => {
+    await page.setViewportSize({ width: 640, height: 360 })
+    await page.locator('#structured-code').click()
+    const { y, height } = (await page.locator('#code-dialog').getByRole('button', { name: 'Close' }).boundingBox())!
+    expect(y + height).toBeLessThan(360)
+    await picture(page, '47-low-window')
+    await page.keyboard.press('Escape')
+    await page.setViewportSize({ width: 1280, height: 1000 })
+  })
+
   test('has what stands above the answer in one line', async () => {
     for (let width = 1184; width <= 1300; width += 10) {
       await page.setViewportSize({ width, height: 900 })

@@ -37,6 +37,10 @@ export class PageFinder implements Finder {
 
   async look(wanted: Wanted, how: How = {}): Promise<Found> {
     const place = typeof wanted === 'string' ? placeOf(wanted) : wanted
+    for (const file of typeof place === 'string' ? [] : place) {
+      if ((await file.slice(0, 4).text()) === 'GGUF') continue
+      throw new Error(`${file.name} is no GGUF file, and so no model. Texts go into the fields, or onto the Table tab.`)
+    }
     const question = {
       kind: 'look',
       wanted: place,

@@ -49,7 +49,7 @@ export class TableView {
   #fromFiles: SourceText[] = []
   /** The names of files that hold no text. */
   #without: readonly string[] = []
-  /** When this page began, another tab was at it. */
+  /** Another tab is at it. */
   #isElsewhere = false
   /** Texts that there is no room for. */
   #left = 0
@@ -132,10 +132,21 @@ export class TableView {
     this.#showKept({ head, rows })
     // What somebody made of an example is kept under its address.
     if (wanted && wanted.name !== head.example) return this.#choose(wanted)
-    this.#isElsewhere = head.filling && (await this.#store.isFilledElsewhere())
-    this.#drawSoon()
+    if (!head.filling) return
+    if (await this.#store.isFilledElsewhere()) return this.#follow()
     const { loaded, kept } = this.#models.current?.metadata ?? {}
-    if (head.filling && !this.#isElsewhere && (loaded || kept || isNano(this.#models.selected))) await this.#fill()
+    if (loaded || kept || isNano(this.#models.selected)) await this.#fill()
+  }
+
+  /** What another tab has made of it once that rests, where nothing was changed here meanwhile. */
+  async #follow(): Promise<void> {
+    this.#isElsewhere = true
+    this.#drawSoon()
+    await this.#store.untilFilled()
+    const { head, rows } = await this.#store.read()
+    if (!this.#isElsewhere || !head) return
+    this.#isElsewhere = false
+    this.#showKept({ head, rows })
   }
 
   #showKept({ head: { sentence, fields, pasted, example }, rows }: Kept): void {
@@ -210,6 +221,7 @@ export class TableView {
   }
 
   #keepHead(): void {
+    this.#isElsewhere = false
     this.#store.keepHead(this.#head(this.#filling !== undefined))
   }
 
@@ -329,7 +341,6 @@ export class TableView {
       },
     })
     this.#filling = filling
-    this.#isElsewhere = false
     this.#keepHead()
     this.#setBusy(true)
     try {
@@ -354,10 +365,12 @@ export class TableView {
   }
 
   #setBusy(busy: boolean): void {
-    const held = document.activeElement === this.#run || document.activeElement === this.#stop
+    const inputs = byId('table-inputs', HTMLFieldSetElement)
+    // Who pressed the keys in a field that rests now holds the button too.
+    const held = [this.#run, this.#stop, inputs].some((each) => each.contains(document.activeElement))
     this.#run.hidden = busy
     this.#stop.hidden = !busy
-    byId('table-inputs', HTMLFieldSetElement).disabled = busy
+    inputs.disabled = busy
     if (held) (busy ? this.#stop : this.#run).focus()
     this.#draw()
   }
@@ -479,7 +492,7 @@ export class TableView {
     const rows = `${whole(waiting.length)} ${waiting.length === 1 ? 'row' : 'rows'}`
     this.#run.textContent = actionLabel(this.#models, isOver ? 'Fill again' : `Fill ${rows}`)
     for (const id of ['table-csv', 'table-jsonl']) byId(id, HTMLButtonElement).disabled = filled.length === 0
-    this.#sorted.disabled = filled.length === 0
+    this.#sorted.disabled = filled.length === 0 || this.#filling !== undefined
   }
 
   #asideView(): HTMLElement {

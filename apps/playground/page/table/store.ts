@@ -54,8 +54,8 @@ export class TableStore {
   /** Other tabs know that it is filled in this one. */
   whileFilling(fill: () => Promise<void>): Promise<void> {
     const done = fill()
-    // A tab that holds it already has it until it is done.
-    const held = async () => navigator.locks.request(FILLING, () => done)
+    // A tab that holds it already has it until it is done, and all rows are written: behind them it counts.
+    const held = async () => navigator.locks.request(FILLING, () => done.then(() => this.#database?.count('rows')))
     held().catch(() => {})
     return done
   }
@@ -67,6 +67,11 @@ export class TableStore {
     } catch {
       return false
     }
+  }
+
+  /** Until no other tab fills it. */
+  async untilFilled(): Promise<void> {
+    await navigator.locks.request(FILLING, () => {})
   }
 
   async read(): Promise<{ head: Head | undefined; rows: Row[] }> {
