@@ -24,7 +24,7 @@ import {
   requestUrlOf,
 } from './door/origin.js'
 import { inTime } from './stream/abort.js'
-import { requestId } from './wire/ids.js'
+import { newId } from './wire/ids.js'
 
 /** What stands before the routes. */
 export interface Door {
@@ -49,7 +49,7 @@ export async function respond(
   // First of all: what is done for one is little, and three hundred may have come at once.
   const turn = door.entrance.enter(door.lineOf(request))
   if (turn) await turn
-  const id = requestId()
+  const id = newId('req_')
   const url = requestUrlOf(request.url)
   const path = url?.pathname ?? pathOf(request.url) ?? ''
   const line = new LogLine(service, { requestId: id, method: request.method, path }, began)

@@ -268,8 +268,7 @@ async function collected(
   headers: Readonly<Record<string, string>>,
 ): Promise<RouteResponse> {
   reply.begin(head, run.answer!)
-  reply.part(first)
-  await run.rest(reply)
+  for (let part: Part | undefined = first; part; part = await run.next()) reply.part(part)
   const whole = await reply.whole()
   await run.succeed()
   return jsonResponse(whole, headers)

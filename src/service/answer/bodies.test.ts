@@ -14,12 +14,15 @@ afterEach(() => {
 function arriving(limit: number) {
   const bodies = new Bodies(limit)
   const given: string[] = []
-  const errors: V1Error[] = []
-  const begin = (name: string): BodyRoom =>
-    bodies.begin(name[0]!, (error) => {
+  const errors: unknown[] = []
+  const begin = (name: string): BodyRoom => {
+    const room = bodies.begin(name[0]!)
+    room.onGivenUp = (error) => {
       given.push(name)
       errors.push(error)
-    })
+    }
+    return room
+  }
   return { bodies, given, errors, begin }
 }
 
@@ -77,7 +80,7 @@ describe('the memory of bodies on their way', () => {
     b2!.hold(10)
     expect(given).toEqual(['b1'])
     expect(errors[0]).toMatchObject({ status: 503, code: 'too_many_bodies', retryAfter: 1 })
-    expect(errors[0]!.message).toContain('More than 100 bytes of unfinished requests')
+    expect((errors[0] as V1Error).message).toContain('More than 100 bytes of unfinished requests')
   })
 
   it('holds nothing for who was given up, or is done, however late they hear of it', () => {

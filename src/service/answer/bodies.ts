@@ -6,46 +6,35 @@ import { Entrance } from '../../platform/index.js'
  * the most is given up: a caller who opens a thousand and finishes none displaces nobody else.
  */
 export class Bodies {
-  readonly #limit: number
+  readonly limit: number
   /** The oldest first. */
-  readonly #arriving = new Set<BodyRoom>()
+  readonly arriving = new Set<BodyRoom>()
+  /** Bytes held now, by bodies that are not read to their end. */
+  held = 0
   /** Pieces arrive in turns, as requests do: three hundred at once keep nobody waiting for all of them. */
   readonly entrance = new Entrance()
   /** Of each caller the last one that is read, or waits for that. */
   readonly #reading = new Map<string, Promise<void>>()
-  #held = 0
 
   constructor(limit: number) {
-    this.#limit = limit
+    this.limit = limit
   }
 
-  /** Bytes held now, by bodies that are not read to their end. */
-  get held(): number {
-    return this.#held
-  }
-
-  begin(caller: string, giveUp: (error: V1Error) => void): BodyRoom {
-    const body = new BodyRoom(this, caller, giveUp)
-    this.#arriving.add(body)
+  begin(caller: string): BodyRoom {
+    const body = new BodyRoom(this, caller)
+    this.arriving.add(body)
     return body
   }
 
-  hold(body: BodyRoom, bytes: number): void {
-    // What is over, or was given up, may still be on its way to hear of it: nobody would give that back.
-    if (!this.#arriving.has(body)) return
-    this.#held += bytes - body.held
-    body.held = bytes
-    while (this.#held > this.#limit) this.#displace()
-  }
-
-  #displace(): void {
+  /** Gives up the one whose turn it is. */
+  displace(): void {
     const heldBy = new Map<string, number>()
-    for (const { caller, held } of this.#arriving) heldBy.set(caller, (heldBy.get(caller) ?? 0) + held)
+    for (const { caller, held } of this.arriving) heldBy.set(caller, (heldBy.get(caller) ?? 0) + held)
     let most = 0
     for (const held of heldBy.values()) most = Math.max(most, held)
-    const oldest = [...this.#arriving].find(({ caller, held }) => held > 0 && heldBy.get(caller) === most)!
+    const oldest = [...this.arriving].find(({ caller, held }) => held > 0 && heldBy.get(caller) === most)!
     oldest.done()
-    const message = `More than ${this.#limit} bytes of unfinished requests are held here, most of them yours: your oldest request was dropped. Send fewer at once.`
+    const message = `More than ${this.limit} bytes of unfinished requests are held here, most of them yours: your oldest request was dropped. Send fewer at once.`
     oldest.giveUp(new V1Error(503, message, { code: 'too_many_bodies', retryAfter: 1 }))
   }
 
@@ -67,23 +56,30 @@ export class Bodies {
       if (this.#reading.get(caller) === over) this.#reading.delete(caller)
     }
   }
-
-  forget(body: BodyRoom): void {
-    if (this.#arriving.delete(body)) this.#held -= body.held
-  }
 }
 
-/** What one body takes of it. */
+/** What one body takes of it, until somebody gives it up: its client, the clock, or who needs its room. */
 export class BodyRoom {
   held = 0
   readonly caller: string
-  readonly giveUp: (error: V1Error) => void
+  /** Ends what is waited for. */
+  onGivenUp: ((reason: unknown) => void) | undefined
   readonly #bodies: Bodies
+  #givenUp: { readonly reason: unknown } | undefined
 
-  constructor(bodies: Bodies, caller: string, giveUp: (error: V1Error) => void) {
+  constructor(bodies: Bodies, caller: string) {
     this.#bodies = bodies
     this.caller = caller
-    this.giveUp = giveUp
+  }
+
+  giveUp(reason: unknown): void {
+    if (this.#givenUp) return
+    this.#givenUp = { reason }
+    this.onGivenUp?.(reason)
+  }
+
+  throwIfGivenUp(): void {
+    if (this.#givenUp) throw this.#givenUp.reason
   }
 
   /** To wait for before each piece is read, if anything. */
@@ -93,11 +89,16 @@ export class BodyRoom {
 
   /** So many bytes are held for it now. */
   hold(bytes: number): void {
-    this.#bodies.hold(this, bytes)
+    // What is over, or was given up, may still be on its way to hear of it: nobody would give that back.
+    const bodies = this.#bodies
+    if (!bodies.arriving.has(this)) return
+    bodies.held += bytes - this.held
+    this.held = bytes
+    while (bodies.held > bodies.limit) bodies.displace()
   }
 
   done(): void {
-    this.#bodies.forget(this)
+    if (this.#bodies.arriving.delete(this)) this.#bodies.held -= this.held
   }
 }
 

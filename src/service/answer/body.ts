@@ -51,18 +51,17 @@ export async function readSent(
   const saysType = headers.has('content-type')
   if (isTyped && saysType) checkType(headers)
   const encoding = checkedEncoding(headers, service.bodyLimit)
-  const reading = new Reading()
-  const follow = () => reading.stop(signal.reason)
   signal.throwIfAborted()
+  const room = service.bodies.begin(caller.id)
+  const follow = () => room.giveUp(signal.reason)
   signal.addEventListener('abort', follow, { once: true })
-  const room = service.bodies.begin(caller.id, reading.stop)
   try {
-    const sent = await readBytes(request, service.bodyLimit, reading, room).catch(limitOfAnother)
-    reading.throwIfStopped()
+    const sent = await readBytes(request, service.bodyLimit, room).catch(limitOfAnother)
+    room.throwIfGivenUp()
     // No body at all says what {} says: clients leave out what is wholly optional, and its type with it.
     if (sent.length === 0) return {}
     if (isTyped && !saysType) checkType(headers)
-    const bytes = encoding === AS_IT_IS ? sent : await unpacked(sent, encoding, service.bodyLimit, reading, room)
+    const bytes = encoding === AS_IT_IS ? sent : await unpacked(sent, encoding, service.bodyLimit, room)
     exchange.bodyBytes = bytes.length
     const parse = () => inTurns(parsedInTurn(bytes), signal, caller.id)
     const body = await (bytes.length > LARGE ? service.bodies.inLine(caller.id, parse) : parse())
@@ -75,39 +74,14 @@ export async function readSent(
   }
 }
 
-/** A body on its way, until somebody gives it up: its client, the clock, or who needs its room. */
-class Reading {
-  #stopped = false
-  #reason: unknown
-  /** Ends what is waited for. */
-  onStop: ((reason: unknown) => void) | undefined
-
-  readonly stop = (reason: unknown): void => {
-    if (this.#stopped) return
-    this.#stopped = true
-    this.#reason = reason
-    this.onStop?.(reason)
-  }
-
-  throwIfStopped(): void {
-    if (this.#stopped) throw this.#reason
-  }
-}
-
 const AS_IT_IS = 'identity'
 
 /** The limit is that of what was packed: a small body may be a large one. */
-async function unpacked(
-  sent: Uint8Array,
-  encoding: string,
-  limit: number,
-  reading: Reading,
-  room: BodyRoom,
-): Promise<Uint8Array> {
+async function unpacked(sent: Uint8Array, encoding: string, limit: number, room: BodyRoom): Promise<Uint8Array> {
   const bytes = new GrowingBytes(limit)
   try {
     for await (const piece of inflated(sent, encoding)) {
-      reading.throwIfStopped()
+      room.throwIfGivenUp()
       if (!bytes.add(piece)) throw tooLarge(limit)
       room.hold(sent.length + bytes.held)
     }
@@ -179,42 +153,42 @@ function limitOfAnother(cause: unknown): never {
   throw new V1Error(413, message, { code: 'request_too_large', cause })
 }
 
-async function readBytes(request: Request, limit: number, reading: Reading, room: BodyRoom): Promise<Uint8Array> {
+async function readBytes(request: Request, limit: number, room: BodyRoom): Promise<Uint8Array> {
   // Firefox has no such property, which says nothing of the body; elsewhere null says that there is none.
   const body = request.body as ReadableStream<Uint8Array> | null | undefined
-  if (body === undefined) return readWhole(request, limit, reading, room)
+  if (body === undefined) return readWhole(request, limit, room)
   if (body === null) return new Uint8Array()
   const reader = body.getReader()
   // Cancelling ends a pending read: a client may stop sending without hanging up.
-  reading.onStop = (reason) => void reader.cancel(reason).catch(() => {})
+  room.onGivenUp = (reason) => void reader.cancel(reason).catch(() => {})
   const bytes = new GrowingBytes(limit)
   try {
     for (;;) {
       await room.turn()
-      reading.throwIfStopped()
+      room.throwIfGivenUp()
       const { done, value } = await reader.read()
-      reading.throwIfStopped()
+      room.throwIfGivenUp()
       if (done) return bytes.taken()
       if (!bytes.add(value)) {
         void reader.cancel().catch(() => {})
         throw tooLarge(limit)
       }
       room.hold(bytes.held)
-      reading.throwIfStopped()
+      room.throwIfGivenUp()
     }
   } finally {
     bytes.free()
   }
 }
 
-async function readWhole(request: Request, limit: number, reading: Reading, room: BodyRoom): Promise<Uint8Array> {
+async function readWhole(request: Request, limit: number, room: BodyRoom): Promise<Uint8Array> {
   const buffer = await new Promise<ArrayBuffer>((resolve, reject) => {
-    reading.onStop = reject
+    room.onGivenUp = reject
     request.arrayBuffer().then(resolve, reject)
   })
   if (buffer.byteLength > limit) throw tooLarge(limit)
   room.hold(buffer.byteLength)
-  reading.throwIfStopped()
+  room.throwIfGivenUp()
   return new Uint8Array(buffer)
 }
 

@@ -4,6 +4,7 @@ import { V1Error } from '../../contract/errors.js'
 import type { UsageEvent } from '../../usage/ledger.js'
 import { Deadlines, LEAVE_MS } from '../stream/abort.js'
 import { Answer } from '../wire/reply.js'
+import { Bodies } from './bodies.js'
 import { Run, timedOut } from './run.js'
 import type { Exchange, Service } from './service.js'
 
@@ -24,7 +25,7 @@ function runOf(
   const logged: { message: string; error?: unknown }[] = []
   const client = new AbortController()
   const fingerprints = new Map<string, string>()
-  const room = { bytes: 0, given: undefined as ((error: unknown) => void) | undefined }
+  const room = { bytes: 0, onGivenUp: undefined as ((error: unknown) => void) | undefined }
   const began: number[] = []
   const service = {
     deadlines: new Deadlines(undefined, () => undefined),
@@ -38,15 +39,14 @@ function runOf(
       },
     },
     bodies: {
-      begin: (caller: string, given: (error: unknown) => void) => {
+      begin: (caller: string) => {
         steps.push(`hold for ${caller}`)
-        room.given = given
-        return {
+        return Object.assign(room, {
           hold: (bytes: number) => {
             room.bytes = bytes
           },
           done: () => void steps.push('room'),
-        }
+        })
       },
     },
     engine: {
@@ -467,27 +467,19 @@ describe('parts of a run', () => {
     expect(ended).toContain('three')
   })
 
-  it('are given to whoever takes all that are left, until it takes no more or they break', async () => {
-    const taken: Part[] = []
+  it('come one after the other, and an engine that stops before the last breaks them', async () => {
     const all = runOf([text('Hi'), text('you'), finish])
     all.run.begin(CALL, () => {})
-    await all.run.next()
-    await all.run.rest({ part: (part) => void taken.push(part) })
-    expect(taken).toEqual([text('you'), finish])
-    let count = 0
-    const full = runOf([text('Hi'), text('you'), finish])
-    full.run.begin(CALL, () => {})
-    const part = () => {
-      count++
-      throw new Error('full')
-    }
-    const rest = full.run.rest({ part })
-    await expect(rest).rejects.toThrow('full')
-    await settled()
-    expect(count).toBe(1)
+    expect([await all.run.next(), await all.run.next(), await all.run.next()]).toEqual([
+      text('Hi'),
+      text('you'),
+      finish,
+    ])
+    expect(await all.run.next()).toBeUndefined()
     const short = runOf([text('Hi')])
     short.run.begin(CALL, () => {})
-    await expect(short.run.rest({ part: () => {} })).rejects.toThrow('The engine stopped')
+    await short.run.next()
+    await expect(short.run.next()).rejects.toThrow('The engine stopped')
   })
 
   it('are none for a run that is over', async () => {
@@ -549,17 +541,13 @@ describe('a run that fails', () => {
     const { run, room, ends } = runOf()
     run.hold(1)
     const full = new V1Error(503, 'Too many bodies.')
-    room.given!(full)
+    room.onGivenUp!(full)
     await settled()
     expect(ends).toMatchObject([[503, { error: full }]])
     expect(() => run.hold(1)).toThrow(full)
     // Also where that happens while it asks for more.
-    const other = runOf([], {
-      bodies: {
-        begin: (_: string, given: (error: unknown) => void) => ({ hold: () => given(full), done() {} }),
-      },
-    })
-    expect(() => other.run.hold(1)).toThrow(full)
+    const other = runOf([], { bodies: new Bodies(0) })
+    expect(() => other.run.hold(1)).toThrow('unfinished requests')
   })
 
   it('lets go of its client', async () => {

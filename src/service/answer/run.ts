@@ -3,7 +3,7 @@ import { abortable, breathe, Entrance } from '../../platform/index.js'
 import type { UsageEvent } from '../../usage/index.js'
 import type { Release } from '../door/queue.js'
 import { endedSoon, inTime, LEAVE_MS, Leavable, LinkedAbort } from '../stream/abort.js'
-import { Answer, type AnswerChoice, type CallSpec, type WholeReply } from '../wire/reply.js'
+import { Answer, type AnswerChoice, type CallSpec } from '../wire/reply.js'
 import type { BodyRoom } from './bodies.js'
 import { generateEach } from './prompts.js'
 import { type Exchange, requestError, type Service } from './service.js'
@@ -85,7 +85,10 @@ export class Run {
   hold(bytes: number): void {
     // It may have been left while what is to be held was read: nobody would give it back.
     this.signal.throwIfAborted()
-    this.#room ??= this.#service.bodies.begin(this.#exchange.caller.id, (error) => void this.fail(error))
+    if (!this.#room) {
+      this.#room = this.#service.bodies.begin(this.#exchange.caller.id)
+      this.#room.onGivenUp = (error) => void this.fail(error)
+    }
     this.#held += bytes
     this.#room.hold(this.#held)
     this.signal.throwIfAborted()
@@ -123,26 +126,6 @@ export class Run {
   /** The next part, taken into the answer; undefined once the answer is whole. */
   next(): Promise<Part | undefined> {
     return new Promise((resolve, reject) => this.ask(resolve, reject))
-  }
-
-  /** Gives every part that is still to come to the reply, until the answer is whole. */
-  rest(reply: Pick<WholeReply, 'part'>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const step = (part: Part | undefined): void => {
-        if (!part) {
-          resolve()
-          return
-        }
-        try {
-          reply.part(part)
-        } catch (error) {
-          reject(error)
-          return
-        }
-        this.ask(step, reject)
-      }
-      this.ask(step, reject)
-    })
   }
 
   /** `next` without a promise. One of the two is called, once; neither may throw. */

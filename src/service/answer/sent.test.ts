@@ -2,6 +2,7 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../../contract/errors.js'
+import { Bodies, BodyRoom } from './bodies.js'
 import { readJson, readRequest, readSent } from './body.js'
 import { parsedInSlices } from './json-in-slices.js'
 import type { Exchange, Service } from './service.js'
@@ -46,13 +47,14 @@ function setUp(body: RequestInit['body'], { limit = 1000, turn = () => undefined
     bodyLimit: limit,
     bodies: {
       inLine: <T>(_: string, read: () => Promise<T>) => read(),
-      begin(caller: string, stop: (error: unknown) => void) {
-        Object.assign(room, { caller, stop })
+      begin(caller: string) {
+        const body = new BodyRoom(new Bodies(Number.POSITIVE_INFINITY), caller)
+        Object.assign(room, { caller, stop: (reason: unknown) => body.giveUp(reason) })
         const hold = (bytes: number) => {
           room.held.push(bytes)
           held?.(room.held)
         }
-        return { turn, hold, done: () => room.done++ }
+        return Object.assign(body, { turn, hold, done: () => room.done++ })
       },
     },
     engine: { models: [{ id: 'a/b' }] },
@@ -432,8 +434,9 @@ describe('in a browser that has no property for it, a body', () => {
     leaving.abort('gone')
     await expect(reading).rejects.toBe('gone')
     const full = without('{}')
-    full.service.bodies.begin = (_, stop) =>
-      ({ turn: () => undefined, hold: () => stop(new V1Error(503, 'full')), done() {} }) as never
+    const room = new BodyRoom(new Bodies(1), 'me')
+    full.service.bodies.begin = () =>
+      Object.assign(room, { turn: () => undefined, hold: () => room.giveUp(new V1Error(503, 'full')) })
     await expect(readSent(full.service, full.exchange, never)).rejects.toThrow('full')
   })
 })

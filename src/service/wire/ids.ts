@@ -1,34 +1,39 @@
 import { base64 } from '../../platform/index.js'
 import { badRequest } from './fields.js'
 
-/** Random ids in OpenAI's forms: 128 bits each, drawn for many at once, since to ask for chance costs more than to have it. */
+/** What ids begin with, by what they are of. */
+type IdPrefix =
+  | 'chatcmpl-'
+  | 'cmpl-'
+  | 'embd-'
+  | 'rerank-'
+  | 'classify-'
+  | 'pool-'
+  | 'score-'
+  | 'dec-'
+  | 'ext-'
+  | 'req_'
+  | 'call_'
+  | 'conv_'
+  | 'resp_'
+
+/** Of random ids, 128 bits each, for many at once, since to ask for chance costs more than to have it. */
 const drawn = new Uint8Array(2048)
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 let used = drawn.length
 
-function random(): string {
+/** An id in one of OpenAI's forms. */
+export function newId(prefix: IdPrefix | ''): string {
   if (used === drawn.length) {
     crypto.getRandomValues(drawn)
     used = 0
   }
-  let id = ''
+  let id: string = prefix
   for (const end = used + 16; used < end; used++) id += HEX[drawn[used]!]
   return id
 }
 
-export const completionId = (): string => `chatcmpl-${random()}`
-export const textCompletionId = (): string => `cmpl-${random()}`
-export const embeddingId = (): string => `embd-${random()}`
-export const rerankId = (): string => `rerank-${random()}`
-export const classifyId = (): string => `classify-${random()}`
-export const poolingId = (): string => `pool-${random()}`
-export const scoreId = (): string => `score-${random()}`
-export const decisionId = (): string => `dec-${random()}`
-export const extractionId = (): string => `ext-${random()}`
-export const requestId = (): string => `req_${random()}`
-export const toolCallId = (): string => `call_${random().slice(0, 24)}`
-export const conversationId = (): string => `conv_${random()}`
-export const responseId = (): string => `resp_${random()}`
+export const toolCallId = (): string => newId('call_').slice(0, 'call_'.length + 24)
 
 /** Items whose ids begin alike: a request may bring twenty thousand, and chance takes half the time of reading them. */
 const ALIKE = 4096
@@ -37,7 +42,7 @@ let left = 0
 
 export function itemId(prefix: string): string {
   if (left === 0) {
-    beginning = random().slice(0, 24)
+    beginning = newId('').slice(0, 24)
     left = ALIKE
   }
   return `${prefix}_${beginning}${(--left).toString(16).padStart(8, '0')}`

@@ -24,7 +24,7 @@ import {
   required,
   unsupported,
 } from '../../wire/fields.js'
-import { completionId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { readMessages } from '../../wire/messages.js'
 import { GUIDANCE_FIELDS, readForm, readOutputFormat, withNames } from '../../wire/output-format.js'
 import type { CallSpec, FieldNames } from '../../wire/reply.js'
@@ -49,7 +49,7 @@ export function chat(service: Service, exchange: Exchange): Promise<RouteRespons
     const request = await readRequest(service, exchange, signal, readChatRequest)
     const { spec, ignored } = request
     const reply = request.stream ? new ChatChunks(spec, request) : new ChatCompletion(spec)
-    return { spec, reply, id: completionId(), ignored }
+    return { spec, reply, id: newId('chatcmpl-'), ignored }
   })
 }
 

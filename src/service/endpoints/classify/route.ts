@@ -4,7 +4,7 @@ import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Exchange, Route, Service } from '../../answer/service.js'
 import { aBody, aBoolean, anInteger, aString, noteUnknown, optional, required, unsupported } from '../../wire/fields.js'
-import { classifyId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { checkNumbers } from '../../wire/parts.js'
 import { NO_USAGE, wireTexts } from '../../wire/reply.js'
 import { readInputs } from '../embeddings/route.js'
@@ -22,7 +22,7 @@ export const classify: Route = (service, exchange) =>
       ignored: request.ignored,
       check: (info) => checkClassifies(service.engine, info),
       async act(signal) {
-        const id = classifyId()
+        const id = newId('classify-')
         const classified = await classifyTexts(service, exchange, request, id, signal)
         const { promptTokens } = classified
         const body = wireTexts(id, request.model, wireClasses(classified), promptTokens)

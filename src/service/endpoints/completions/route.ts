@@ -3,7 +3,7 @@ import { answering } from '../../answer/answering.js'
 import { readJson } from '../../answer/body.js'
 import type { Route } from '../../answer/service.js'
 import { SSE_DONE, sseEvent } from '../../stream/sse.js'
-import { textCompletionId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import {
   type Answer,
   finite,
@@ -20,7 +20,7 @@ import { readTextRequest, type TextRequest } from './request.js'
 export const completions: Route = (service, exchange) =>
   answering(service, exchange, async ({ signal }) => {
     const request = readTextRequest(await readJson(service, exchange, signal))
-    return { spec: request.spec, reply: textReply(request), id: textCompletionId(), ignored: request.ignored }
+    return { spec: request.spec, reply: textReply(request), id: newId('cmpl-'), ignored: request.ignored }
   })
 
 export function textReply(request: TextRequest): Reply {

@@ -12,7 +12,7 @@ import {
 } from '../../answer/service.js'
 import { LinkedAbort } from '../../stream/abort.js'
 import { aBody, anArray, noteUnknown, optional, readMetadata, required } from '../../wire/fields.js'
-import { conversationId, seconds } from '../../wire/ids.js'
+import { newId, seconds } from '../../wire/ids.js'
 import { checkRoom, conversationOf, joinedItems, noConversation, resolved } from '../responses/conversation.js'
 import { page, pageOf } from '../responses/kept.js'
 import type { KeptConversation } from '../responses/store/store.js'
@@ -31,7 +31,7 @@ export const createConversation: Route = async (service, exchange) => {
   const items = joinedItems([], await itemsOf(service, exchange, given, ignored))
   checkRoom([], items, 'items')
   const now = seconds()
-  const conversation = { id: conversationId(), object: 'conversation', created_at: now, metadata } as const
+  const conversation = { id: newId('conv_'), object: 'conversation', created_at: now, metadata } as const
   await service.conversations.add({ ...ownerOf(exchange), conversation, items, changedAt: now })
   return jsonResponse(conversation, noticeHeaders(ignored, []))
 }

@@ -2,7 +2,7 @@ import { type Decided, type DecideQuestion, V1Error } from '../../../contract/in
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Dialect, Route } from '../../answer/service.js'
-import { decisionId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { notTaken } from '../../wire/messages.js'
 import { checkDecisions } from '../../wire/parts.js'
 import { wireDecisions, wireSystemOne } from './reply.js'
@@ -45,7 +45,7 @@ const deciding =
         },
         async act(signal) {
           const spec = { model, state, order, calibrated, ...(thinks && { thinkingBudget }) }
-          const whose = { id: decisionId(), signal, caller: exchange.caller.id }
+          const whose = { id: newId('dec-'), signal, caller: exchange.caller.id }
           const call = { ...spec, ...whose, questions: questions.map(plain) }
           const decided = await service.engine.decide!(call).catch((error: unknown) => {
             throw named(error, request)

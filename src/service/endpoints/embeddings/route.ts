@@ -16,7 +16,7 @@ import {
   required,
   wrongType,
 } from '../../wire/fields.js'
-import { embeddingId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { checkNumbers } from '../../wire/parts.js'
 import { NO_USAGE } from '../../wire/reply.js'
 import { aToken } from '../../wire/sampling.js'
@@ -35,7 +35,7 @@ export const embeddings: Route = (service, exchange) =>
       ignored,
       check: (info) => checkEmbeds(service.engine, info),
       async act(signal) {
-        const made = await vectorsOf(service, exchange, request, embeddingId(), signal)
+        const made = await vectorsOf(service, exchange, request, newId('embd-'), signal)
         return { body: wireEmbeddings(made, request), usage: { ...NO_USAGE, promptTokens: made.promptTokens } }
       },
     }

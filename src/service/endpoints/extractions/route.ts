@@ -2,7 +2,7 @@ import { type Extracted, type FieldAnswer, type TextSpan, V1Error } from '../../
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route, Service } from '../../answer/service.js'
-import { extractionId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { checkNumbers } from '../../wire/parts.js'
 import { extractByGenerating, type FieldsCall, fieldsAtOnce } from './extracting.js'
 import { pointedFields } from './pointing.js'
@@ -25,7 +25,7 @@ export const extractions: Route = (service, exchange) =>
         throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
       },
       async act(signal) {
-        const id = extractionId()
+        const id = newId('ext-')
         const call = { ...request, id, signal, caller: exchange.caller.id }
         const extracted = await (itself ? service.engine.extract!(call) : extractedFields(service, call))
         if (extracted.answers.length !== request.fields.length) throw new Error('The engine sent no answer to a field.')

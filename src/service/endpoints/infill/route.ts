@@ -6,7 +6,7 @@ import { lookedAround } from '../../answer/loader.js'
 import type { Route, Service } from '../../answer/service.js'
 import { sseEvent } from '../../stream/sse.js'
 import { aBody, aBoolean, anArray, aString, at, noteUnknown, optional, required } from '../../wire/fields.js'
-import { textCompletionId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import type { Answer, CallSpec, Reply, ReplyHead } from '../../wire/reply.js'
 import { readEnding, readSampling, SAMPLING_FIELDS, tokenLimit } from '../../wire/sampling.js'
 
@@ -15,7 +15,7 @@ export const infill: Route = (service, exchange) =>
   answering(service, exchange, async ({ signal }) => {
     const body = aBody(await readJson(service, exchange, signal))
     const request = readInfillRequest(body, await modelOf(service, body, signal))
-    return { spec: request.spec, reply: replyTo(request), id: textCompletionId(), ignored: request.ignored }
+    return { spec: request.spec, reply: replyTo(request), id: newId('cmpl-'), ignored: request.ignored }
   })
 
 /** That server has one model; here it is named where there are several. */

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../platform/index.js'
 import { once } from '../../answer/once.js'
 import type { Exchange, Route, RouteResponse, Service } from '../../answer/service.js'
 import { aBoolean, anInteger, aString, noteUnknown, optional, required, someTexts } from '../../wire/fields.js'
-import { embeddingId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { NO_USAGE } from '../../wire/reply.js'
 import { checkEmbeds, checkVectors } from '../embeddings/route.js'
 import { bodyOf, modelOf } from './models.js'
@@ -79,7 +79,7 @@ function made(service: Service, exchange: Exchange, read: () => EmbedRequest): P
           throw new V1Error(400, message, { param: `input[${i}]`, code: 'empty_string' })
         }
         const { engine } = service
-        const whose = { id: embeddingId(), model, signal, caller: exchange.caller.id }
+        const whose = { id: newId('embd-'), model, signal, caller: exchange.caller.id }
         const call = { ...whose, ...(dimensions !== undefined && { dimensions }) }
         const made = await embedded(engine, call, inputs, truncates)
         checkVectors(made, inputs)

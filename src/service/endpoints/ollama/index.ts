@@ -11,7 +11,7 @@ import {
   type RouteResponse,
   type Service,
 } from '../../answer/service.js'
-import { completionId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { hasNoMessages } from './conversation.js'
 import { embedOne, ollamaEmbed } from './embed.js'
 import {
@@ -77,7 +77,7 @@ function answered(
     return {
       spec,
       ignored,
-      id: completionId(),
+      id: newId('chatcmpl-'),
       reply: stream ? new ReplyLines(name, form) : new ReplyDocument(name, form),
     }
   })

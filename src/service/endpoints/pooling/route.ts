@@ -3,7 +3,7 @@ import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
 import { aBody, oneOf, optional, unsupported } from '../../wire/fields.js'
-import { poolingId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { NO_USAGE, wireTexts } from '../../wire/reply.js'
 import { checkClassifies, classifyTexts, readTexts, type TextsRequest } from '../classify/route.js'
 import { checkEmbeds, type EmbeddingForm, readEmbeddingForm, vectorsOf, wireVector } from '../embeddings/route.js'
@@ -20,7 +20,7 @@ export const pooling: Route = (service, exchange) =>
         task = taskOf(service.engine, info, request)
       },
       async act(signal) {
-        const id = poolingId()
+        const id = newId('pool-')
         const made = async () => {
           if (task === 'embed') return vectorsOf(service, exchange, request, id, signal)
           const { probabilities: vectors, promptTokens } = await classifyTexts(service, exchange, request, id, signal)

@@ -15,7 +15,7 @@ import {
   required,
   wrongType,
 } from '../../wire/fields.js'
-import { rerankId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { checkNumbers } from '../../wire/parts.js'
 import { NO_USAGE } from '../../wire/reply.js'
 
@@ -38,7 +38,7 @@ export const rerank: Route = (service, exchange) =>
       ignored,
       check: (info) => checkRanks(service.engine, info),
       async act(signal) {
-        const id = rerankId()
+        const id = newId('rerank-')
         const ranking = await service.engine.rank!({ id, model, signal, caller: exchange.caller.id, query, documents })
         checkRanking(ranking, documents)
         return { body: wireRanking(ranking, request, id), usage: { ...NO_USAGE, promptTokens: ranking.promptTokens } }

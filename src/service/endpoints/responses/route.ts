@@ -14,7 +14,7 @@ import {
 } from '../../answer/service.js'
 import { inTime, LinkedAbort } from '../../stream/abort.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
-import { itemId, responseId, sealed, seconds } from '../../wire/ids.js'
+import { itemId, newId, sealed, seconds } from '../../wire/ids.js'
 import { withNames } from '../../wire/output-format.js'
 import type { Answer, CallSpec, FieldNames, Reply, ReplyHead, WholeReply } from '../../wire/reply.js'
 import { contextOf, joinedItems, shortener, withoutOldest } from './conversation.js'
@@ -58,7 +58,7 @@ class Making {
   readonly #request: ResponseRequest
   /** What the request brought; until its run has its place, without what it only names. */
   #own: readonly StoredItem[]
-  readonly #id = responseId()
+  readonly #id = newId('resp_')
   readonly #stores: boolean
   /** Filled until the first part has come. */
   readonly #headers: Record<string, string> = {}
@@ -234,7 +234,7 @@ export const compactResponse: Route = (service, exchange) =>
     const request = await readRequest(service, exchange, run.signal, readResponseRequest)
     const reply = new Compaction()
     return {
-      id: responseId(),
+      id: newId('resp_'),
       ignored: request.ignored,
       reply,
       async context() {

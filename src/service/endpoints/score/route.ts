@@ -3,7 +3,7 @@ import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
 import { aBody, aString, badRequest, noteUnknown, optional, required, someTexts } from '../../wire/fields.js'
-import { scoreId } from '../../wire/ids.js'
+import { newId } from '../../wire/ids.js'
 import { NO_USAGE, wireTexts } from '../../wire/reply.js'
 import { aScored, checkRanking, checkRanks } from '../rerank/route.js'
 
@@ -16,7 +16,7 @@ export const score: Route = (service, exchange) =>
       ignored,
       check: (info) => checkRanks(service.engine, info),
       async act(signal) {
-        const id = scoreId()
+        const id = newId('score-')
         const scores: number[] = []
         let promptTokens = 0
         for (const [query, places] of placesOf(pairs)) {
