@@ -59,30 +59,18 @@ export class Admission {
   readonly #lines = new Map<string, Waiter[]>()
   /** Places by caller; nobody is in it with none. */
   readonly #places = new Map<string, number>()
-  #running = 0
+  running = 0
   /** Places that those who run have. */
   #taken = 0
-  #waiting = 0
+  waiting = 0
   #waitingBytes = 0
   /** A moving average, for telling how long the line will take. */
   #secondsPerCall = 1
-  #closed = false
+  closed = false
   #drained: (() => void) | undefined
 
   constructor(limits: AdmissionLimits) {
     this.#limits = limits
-  }
-
-  get closed(): boolean {
-    return this.#closed
-  }
-
-  get running(): number {
-    return this.#running
-  }
-
-  get waiting(): number {
-    return this.#waiting
   }
 
   /**
@@ -91,7 +79,7 @@ export class Admission {
    */
   enter(caller: string, signal: AbortSignal, { bytes = 0, weight = 1 }: Entering = {}): Promise<Release> | Release {
     signal.throwIfAborted()
-    if (this.#closed) throw new V1Error(503, 'The service is closing and takes no new requests.', { code: 'closing' })
+    if (this.closed) throw new V1Error(503, 'The service is closing and takes no new requests.', { code: 'closing' })
     if (!this.#lines.has(caller) && this.#mayStart(caller, weight)) return this.#start(caller, weight)
     this.#makeRoom(caller, bytes)
     return new Promise((resolve, reject) => {
@@ -120,8 +108,8 @@ export class Admission {
 
   /** Lets nobody in from now on; settles once everyone who was let in, or stood in line, has left. */
   close(): Promise<void> {
-    this.#closed = true
-    if (this.#running + this.#waiting === 0) return Promise.resolve()
+    this.closed = true
+    if (this.running + this.waiting === 0) return Promise.resolve()
     return new Promise((resolve) => {
       this.#drained = resolve
     })
@@ -129,7 +117,7 @@ export class Admission {
 
   #start(caller: string, weight: number): Release {
     const taken = Math.max(1, Math.min(weight, this.#open))
-    this.#running++
+    this.running++
     this.#taken += taken
     this.#places.set(caller, this.#placesOf(caller) + taken)
     const began = performance.now()
@@ -138,13 +126,13 @@ export class Admission {
       if (released) return
       released = true
       this.#secondsPerCall += ((performance.now() - began) / 1000 - this.#secondsPerCall) / 8
-      this.#running--
+      this.running--
       this.#taken -= taken
       const left = this.#placesOf(caller) - taken
       if (left > 0) this.#places.set(caller, left)
       else this.#places.delete(caller)
       this.#goOn()
-      if (this.#running + this.#waiting === 0) this.#drained?.()
+      if (this.running + this.waiting === 0) this.#drained?.()
     }
   }
 
@@ -161,7 +149,7 @@ export class Admission {
   #mayStart(caller: string, weight: number): boolean {
     const { maxInFlight } = this.#limits
     // Of one call's many places it has one.
-    if (this.#placesOf(caller) === 0) return this.#running < maxInFlight
+    if (this.#placesOf(caller) === 0) return this.running < maxInFlight
     return this.#open >= Math.min(weight, Math.max(1, maxInFlight - 1))
   }
 
@@ -186,7 +174,7 @@ export class Admission {
 
   #add(waiter: Waiter): void {
     getOrMake(this.#lines, waiter.caller, () => []).push(waiter)
-    this.#waiting++
+    this.waiting++
     this.#waitingBytes += waiter.bytes
   }
 
@@ -194,7 +182,7 @@ export class Admission {
     const line = this.#lines.get(waiter.caller)!
     line.splice(line.indexOf(waiter), 1)
     if (line.length === 0) this.#lines.delete(waiter.caller)
-    this.#waiting--
+    this.waiting--
     this.#waitingBytes -= waiter.bytes
   }
 
@@ -203,7 +191,7 @@ export class Admission {
     const { maxQueue, maxWaitingBytes = Number.POSITIVE_INFINITY } = this.#limits
     const lines = new Map([...this.#lines].map(([name, line]) => [name, [...line]]))
     const going: Waiter[] = []
-    let count = this.#waiting + 1
+    let count = this.waiting + 1
     let held = this.#waitingBytes + bytes
     while (count > maxQueue || held > maxWaitingBytes) {
       const size = count > maxQueue ? (line: readonly Waiter[]) => line.length : bytesOf
@@ -225,9 +213,9 @@ export class Admission {
 
   #full(): V1Error {
     const { maxInFlight, maxQueue } = this.#limits
-    const seconds = (this.#secondsPerCall * (this.#waiting + 1)) / maxInFlight
+    const seconds = (this.#secondsPerCall * (this.waiting + 1)) / maxInFlight
     const retryAfter = Math.min(60, Math.max(1, Math.ceil(seconds)))
-    const full = `The queue is full: ${this.#running} requests are running and ${this.#waiting} of at most ${maxQueue} are waiting.`
+    const full = `The queue is full: ${this.running} requests are running and ${this.waiting} of at most ${maxQueue} are waiting.`
     return new V1Error(429, `${full} Try again in ${retryAfter} s.`, { code: 'queue_full', retryAfter })
   }
 }

@@ -162,7 +162,8 @@ export class Leavable<T> {
   #resolve: ((value: T | undefined) => void) | undefined
   #reject: ((reason: unknown) => void) | undefined
   #inTime: (() => void) | undefined
-  #ended = false
+  /** False also where whoever asked was told of an end that had not come. */
+  ended = false
 
   /**
    * `take` is given each value before whoever asks is, who waits for it, and hears of what it gives back or throws instead.
@@ -170,11 +171,6 @@ export class Leavable<T> {
   constructor(source: AsyncIterable<T>, take: Take<T> = (value) => value) {
     this.#take = take
     this.#iterator = source[Symbol.asyncIterator]()
-  }
-
-  /** False also where whoever asked was told of an end that had not come. */
-  get ended(): boolean {
-    return this.#ended
   }
 
   /**
@@ -194,7 +190,7 @@ export class Leavable<T> {
 
   // Made once: an answer has thousands of parts.
   readonly #onNext = (next: IteratorResult<T> & { readonly late?: true }): void => {
-    if (next?.done && !next.late) this.#ended = true
+    if (next?.done && !next.late) this.ended = true
     const resolve = this.#resolve!
     const reject = this.#reject!
     if (!this.#settle()) return
@@ -223,7 +219,7 @@ export class Leavable<T> {
   }
 
   readonly #broke = (error: unknown): void => {
-    this.#ended = true
+    this.ended = true
     const reject = this.#reject
     if (this.#settle()) reject!(error)
   }
@@ -248,8 +244,8 @@ export class Leavable<T> {
     // Whoever still waits would wait for ever.
     const reject = this.#reject
     if (this.#settle()) reject!(reason)
-    if (this.#ended) return 'ended'
-    this.#ended = true
+    if (this.ended) return 'ended'
+    this.ended = true
     // Its own last words are of no interest: whoever leaves has an answer already.
     return endedSoon(this.#return())
   }
