@@ -3,7 +3,7 @@ import { atOnce, during, inStage, inTurns, type Slices } from '../../platform/in
 import { type Drafted, type DraftRoom, FreePath, type OpenPath, type Path } from '../drafts/path.js'
 import { ChannelStretch } from './channel-stretch.js'
 import { Dry } from './dry.js'
-import { Mask } from './guided.js'
+import { Mask, refusalOf } from './guided.js'
 import { BetweenStretch, CallStretch, DocumentStretch } from './guided-stretch.js'
 import type { Lane, Outlook } from './lane.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
@@ -219,7 +219,7 @@ export class AnswerDecoder implements Lane, Writing {
 
   fail(error: unknown): void {
     this.finished = true
-    this.#sink.fail(error)
+    this.#sink.fail(refusalOf(error))
   }
 
   resume(): void {
@@ -288,10 +288,13 @@ export class AnswerDecoder implements Lane, Writing {
   /** Adds what is certain, until a token has to be drawn or the answer ends. */
   #advance(): void {
     this.#made = undefined
-    while (!this.finished) {
-      const stretch = this.#stretch
-      if (stretch.advance ? stretch.advance() : this.#isFull()) continue
-      return
+    try {
+      while (!this.finished) {
+        const stretch = this.#stretch
+        if (!(stretch.advance ? stretch.advance() : this.#isFull())) return
+      }
+    } catch (error) {
+      this.fail(error)
     }
   }
 

@@ -75,7 +75,7 @@ export class Guided {
 
   /** The bytes that are certain to come next. */
   get forced(): Uint8Array {
-    return bounded(() => this.#constraint.forced())
+    return this.#constraint.forced()
   }
 
   /** The tokens of a text that goes on from what was accepted, as the tokenizer would have spelled them in the whole. */
@@ -101,11 +101,11 @@ export class Guided {
   *maskInSlices(into: Uint32Array, budget: number): Slices<boolean> {
     into.fill(0)
     const constraint = this.#constraint
-    if (!bounded(() => constraint.closing(budget))) return false
+    if (!constraint.closing(budget)) return false
     const work = constraint.maskInSlices?.(into)
-    if (work) while (!bounded(() => work.next()).done) yield
-    else bounded(() => constraint.mask(into))
-    bounded(() => narrow(into, constraint.forced(), this.#next, this.#tokenizer))
+    if (work) while (!work.next().done) yield
+    else constraint.mask(into)
+    narrow(into, constraint.forced(), this.#next, this.#tokenizer)
     for (let i = 0; i < into.length; i++) if (into[i] !== 0) return true
     return false
   }
@@ -121,7 +121,7 @@ export class Guided {
   }
 
   accept(token: number): boolean {
-    if (!bounded(() => this.#constraint.accept(token))) return false
+    if (!this.#constraint.accept(token)) return false
     this.#accepted.push(token)
     this.#next = []
     return true
@@ -130,7 +130,7 @@ export class Guided {
   /** Tokens that are certain to come next, if there are any and the text can still end within `budget` after them. */
   plan(budget: number, mayReplace: boolean): GuidedRun | undefined {
     const written = mayReplace ? this.#accepted : []
-    const run = bounded(() => forcedTokens(this.#constraint, this.#tokenizer, written, budget))
+    const run = forcedTokens(this.#constraint, this.#tokenizer, written, budget)
     if (run === undefined) return undefined
     if (run.covered > 0) return { ...run, bytes: this.#constraint.forced().subarray(0, run.covered) }
     if (run.replace === 0) this.#next = run.next
@@ -149,15 +149,11 @@ export class Guided {
   }
 }
 
-/** What a grammar asks of us is bounded: one that is read in too many ways is its author's to mend. */
-function bounded<T>(ask: () => T): T {
-  try {
-    return ask()
-  } catch (error) {
-    // The engine's own limit on recursion is one on nesting.
-    if (error instanceof RangeError) throw refused('the text is nested too deeply.', error)
-    throw error instanceof GrammarError ? refused(error.message, error) : error
-  }
+/** What an answer cannot go on for: what its grammar asks is bounded, and one read in too many ways is its author's to mend. */
+export function refusalOf(error: unknown): unknown {
+  // The engine's own limit on recursion is one on nesting.
+  if (error instanceof RangeError) return refused('the text is nested too deeply.', error)
+  return error instanceof GrammarError ? refused(error.message, error) : error
 }
 
 function refused(message: string, cause: Error): V1Error {

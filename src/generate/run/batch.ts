@@ -1,7 +1,7 @@
 import type { SampleSettings, StepInput, TokenModel } from '../../contract/index.js'
 import { during } from '../../platform/index.js'
 import type { Drafted } from '../drafts/path.js'
-import { callerOf, callOf, pending, promptIsIn, type Slot } from './slot.js'
+import { pending, promptIsIn, type Slot } from './slot.js'
 
 /** What one slot gets in a step. */
 export interface Row {
@@ -94,8 +94,8 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
 /** Which of them is its caller's only one: where none has more all are, and nobody keeps another waiting. */
 function guestsAmong(ready: readonly Slot[]): (slot: Slot) => boolean {
   const counts = new Map<unknown, number>()
-  for (const slot of ready) counts.set(callerOf(slot), (counts.get(callerOf(slot)) ?? 0) + 1)
-  return (slot) => counts.get(callerOf(slot)) === 1
+  for (const { owner } of ready) counts.set(owner, (counts.get(owner) ?? 0) + 1)
+  return ({ owner }) => counts.get(owner) === 1
 }
 
 /** What a token of it costs beside one that attends to nothing; what is drawn beside others costs nothing on a GPU. */
@@ -158,10 +158,10 @@ function isScored({ slot }: Row): boolean {
  */
 function shared(ready: readonly Slot[], maxBatch: number): readonly Slot[] {
   if (ready.length <= maxBatch) return ready
-  const inCalls = ranked(ready, callOf).sort((a, b) => a.rank - b.rank)
+  const inCalls = ranked(ready, ({ call }) => call).sort((a, b) => a.rank - b.rank)
   const all = ranked(
     inCalls.map(({ slot }) => slot),
-    callerOf,
+    ({ owner }) => owner,
   )
   return all
     .sort((a, b) => a.rank - b.rank || (a.rank === 0 ? a.slot.stepped - b.slot.stepped : 0))

@@ -9,7 +9,7 @@ import { Ahead } from './ahead.js'
 import { compose, draftedInput, inputOf, isPrepared, nextSettings, type Row, stepsAhead, stepsToRead } from './batch.js'
 import { isCacheFull, modelFailed, notNumbers, quietly } from './failure.js'
 import { Memory, serves } from './memory.js'
-import { callerOf, callOf, inLine, MAY_BE_PASSED, makeSlot, needsLittle, promptIsIn, type Slot, sync } from './slot.js'
+import { inLine, MAY_BE_PASSED, makeSlot, needsLittle, promptIsIn, type Slot, sync } from './slot.js'
 
 /** How a step goes on. */
 interface Running {
@@ -32,6 +32,8 @@ export class Scheduler {
   readonly #drafting: Drafting | undefined
   /** How often guesses were right; undefined where none are made. */
   readonly guesses: Drafting['counts'] | undefined
+  /** What made the model unusable; every later call fails with it. */
+  failure: unknown
   readonly #begun = new Ahead()
   #waiting: Slot[] = []
   /** Each has a sequence. */
@@ -39,7 +41,6 @@ export class Scheduler {
   #work: Promise<void> | undefined
   #stepping = false
   #steps = 0
-  #failure: unknown
   #wake: (() => void) | undefined
 
   /**
@@ -54,18 +55,13 @@ export class Scheduler {
     this.guesses = this.#drafting?.counts
   }
 
-  /** What made the model unusable; every later call fails with it. */
-  get failure(): unknown {
-    return this.#failure
-  }
-
   get idle(): boolean {
     return this.#running.length + this.#waiting.length === 0
   }
 
   /** Queues the choices of one call, whose that is; `first`: more of those that it has already. */
   add(lanes: readonly Lane[], { caller, first }: { readonly caller?: string | undefined; readonly first?: Slot } = {}) {
-    if (this.#failure !== undefined) throw this.#failure
+    if (this.failure !== undefined) throw this.failure
     const slots: Slot[] = []
     for (const lane of lanes) slots.push(makeSlot(lane, first ?? slots[0], caller))
     this.#waiting.push(...slots)
@@ -90,7 +86,7 @@ export class Scheduler {
 
   /** Fails whatever runs and forgets the cache. The model itself is the caller's. */
   stop(error: unknown): void {
-    this.#failure ??= error
+    this.failure ??= error
     for (const slot of [...this.#running, ...this.#waiting]) if (!slot.lane.finished) slot.lane.fail(error)
     if (!this.#stepping) this.#dropAll()
     this.poke()
@@ -106,7 +102,7 @@ export class Scheduler {
     await Promise.resolve()
     let endSteps = beginSteps()
     try {
-      while (this.#failure === undefined) {
+      while (this.failure === undefined) {
         this.#sweep()
         // An answer that has waited may have replaced some of its tokens meanwhile.
         for (const slot of this.#running) if (slot.lane.kept < slot.sequence!.length) sync(slot)
@@ -127,7 +123,7 @@ export class Scheduler {
     } finally {
       endSteps()
       this.#work = undefined
-      if (this.#failure !== undefined) this.#dropAll()
+      if (this.failure !== undefined) this.#dropAll()
     }
   }
 
@@ -249,7 +245,7 @@ export class Scheduler {
 
   /** Whether another choice of the same call is running. */
   #shares(slot: Slot): boolean {
-    return this.#running.some((other) => other !== slot && callOf(other) === callOf(slot))
+    return this.#running.some((other) => other !== slot && other.call === slot.call)
   }
 
   /** Whether the batch has as many calls, or as many rows, as it takes, and whose they are, also of those that pause. */
@@ -258,9 +254,9 @@ export class Scheduler {
     const [calls, callers] = [new Set<Slot>(), new Set<string | Slot>()]
     let rows = 0
     for (const slot of this.#running) {
-      callers.add(callerOf(slot))
+      callers.add(slot.owner)
       if (slot.lane.paused) continue
-      calls.add(callOf(slot))
+      calls.add(slot.call)
       rows++
     }
     return { calls: calls.size >= maxBatch, rows: rows >= maxBatch, callers }
@@ -268,7 +264,7 @@ export class Scheduler {
 
   /** Whether nothing of its caller runs: there is always a place for it, where several sequences are held. */
   #isNew(slot: Slot, callers: ReadonlySet<string | Slot>): boolean {
-    return slot.caller !== undefined && this.#model.maxBatch > 1 && !callers.has(callerOf(slot))
+    return slot.caller !== undefined && this.#model.maxBatch > 1 && !callers.has(slot.owner)
   }
 
   /** Takes the cache from a slot; it starts over, and comes to the same answer, once there is room again. */
@@ -302,7 +298,7 @@ export class Scheduler {
     const begun = performance.now()
     const writing = rows.every(({ slot }) => promptIsIn(slot))
     const drafted = writing && this.#drafting ? await this.#foresee(rows, this.#drafting) : undefined
-    if (this.#failure !== undefined) return
+    if (this.failure !== undefined) return
     const before = drafted ? heldBy(rows) : 0
     for (const row of rows) {
       // Somebody may have left while another model guessed.

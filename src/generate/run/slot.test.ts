@@ -2,18 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Sequence } from '../../contract/token-model.js'
 import type { Lane } from '../answer/lane.js'
 import type { Drafted } from '../drafts/path.js'
-import {
-  callerOf,
-  callOf,
-  inLine,
-  MAY_BE_PASSED,
-  makeSlot,
-  needsLittle,
-  pending,
-  promptIsIn,
-  type Slot,
-  sync,
-} from './slot.js'
+import { inLine, MAY_BE_PASSED, makeSlot, needsLittle, pending, promptIsIn, type Slot, sync } from './slot.js'
 
 const lane = (part: Partial<Lane> = {}) => ({ tokens: [], promptLength: 0, kept: 0, ...part }) as Partial<Lane> as Lane
 
@@ -34,15 +23,15 @@ describe('a call', () => {
   it('is its first choice, and all of them are of one caller', () => {
     const first = makeSlot(lane(), undefined, 'me')
     const second = makeSlot(lane(), first, 'somebody else')
-    expect([callOf(first), callOf(second)]).toEqual([first, first])
-    expect([callerOf(first), callerOf(second)]).toEqual(['me', 'me'])
+    expect([first.call, second.call]).toEqual([first, first])
+    expect([first.owner, second.owner]).toEqual(['me', 'me'])
   })
 
   it('whose caller nobody names is one by itself', () => {
     const first = makeSlot(lane())
     const second = makeSlot(lane(), first)
-    expect([callerOf(first), callerOf(second)]).toEqual([first, first])
-    expect(callerOf(makeSlot(lane()))).not.toBe(first)
+    expect([first.owner, second.owner]).toEqual([first, first])
+    expect(makeSlot(lane()).owner).not.toBe(first)
   })
 
   it('is released once somebody does so, and holds nothing before it begins', async () => {

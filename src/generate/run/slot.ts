@@ -7,8 +7,12 @@ export interface Slot {
   readonly lane: Lane
   /** The first choice of the same call: the others wait for its prompt and share it. */
   readonly first: Slot | undefined
+  /** The first choice's own: a call is known by it. */
+  readonly call: Slot
   /** Whose the call is; undefined: nobody says. */
   readonly caller: string | undefined
+  /** Whose it is; where nobody says, each call is somebody's of its own. */
+  readonly owner: string | Slot
   sequence: Sequence | undefined
   cancelled: boolean
   /** What the cache holds of it is no number: no other call may go on from there. */
@@ -32,7 +36,7 @@ export function makeSlot(lane: Lane, first?: Slot, caller?: string): Slot {
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  return {
+  const slot: Omit<Slot, 'call' | 'owner'> = {
     lane,
     first,
     caller: first ? first.caller : caller,
@@ -47,16 +51,8 @@ export function makeSlot(lane: Lane, first?: Slot, caller?: string): Slot {
     released,
     release,
   }
-}
-
-/** A call is known by the slot of its first choice. */
-export function callOf(slot: Slot): Slot {
-  return slot.first ?? slot
-}
-
-/** Whose it is; where nobody says, each call is somebody's of its own. */
-export function callerOf(slot: Slot): string | Slot {
-  return slot.caller ?? callOf(slot)
+  const call = first ?? (slot as Slot)
+  return Object.assign(slot, { call, owner: slot.caller ?? call })
 }
 
 /** Tokens that the cache does not hold yet. */
@@ -106,19 +102,19 @@ export function needsLittle({ started, lane }: Slot, share: number): boolean {
  * what goes before in this line counted; further choices of a call that runs come last.
  */
 export function inLine(waiting: readonly Slot[], running: readonly Slot[], share: number): readonly Slot[] {
-  const have = new Set(running.map(callOf))
+  const have = new Set(running.map(({ call }) => call))
   const short = waiting.some(({ lacksRoom }) => lacksRoom)
   const rank = (slot: Slot) => {
-    if (have.has(callOf(slot))) return 3
+    if (have.has(slot.call)) return 3
     if (slot.lacksRoom && slot.passed >= MAY_BE_PASSED) return 0
     return short && needsLittle(slot, share) ? 1 : 2
   }
   const held = new Map<unknown, number>()
-  for (const slot of running) held.set(callerOf(slot), (held.get(callerOf(slot)) ?? 0) + 1)
+  for (const { owner } of running) held.set(owner, (held.get(owner) ?? 0) + 1)
   const line: { readonly slot: Slot; readonly rank: number; readonly has: number }[] = []
   for (const slot of waiting) {
-    const has = held.get(callerOf(slot)) ?? 0
-    held.set(callerOf(slot), has + 1)
+    const has = held.get(slot.owner) ?? 0
+    held.set(slot.owner, has + 1)
     line.push({ slot, rank: rank(slot), has })
   }
   return line.sort((a, b) => a.rank - b.rank || a.has - b.has).map(({ slot }) => slot)

@@ -20,17 +20,13 @@ export class Pieces {
   }
 
   /** Undefined: a pause, where a pattern is looked for in a long text. */
-  of(text: string, section: number): Iterable<string | undefined> {
-    return this.#through(0, text, section)
-  }
-
-  *#through(index: number, text: string, section: number): Iterable<string | undefined> {
+  *of(text: string, section: number, index = 0): Iterable<string | undefined> {
     const stage = this.#stages[index]
     if (stage === undefined) yield text
     else {
       for (const piece of stage.cut(text, section)) {
         if (piece === undefined) yield
-        else yield* this.#through(index + 1, piece, section)
+        else yield* this.of(piece, section, index + 1)
       }
     }
   }
