@@ -3,6 +3,7 @@ import {
   type Activations,
   addNorm,
   type Batch,
+  type Centring,
   type Device,
   embed,
   gatherRows,
@@ -11,6 +12,7 @@ import {
   type SampleRow,
   type Sampler,
   sample,
+  type Vector,
 } from '../device/index.js'
 import { addsApart, normsApart } from './blocks/arrangement.js'
 import { DraftHead } from './blocks/draft-head.js'
@@ -38,8 +40,7 @@ export class Decoder {
   readonly #draftHead: DraftHead | undefined
   /** Whether the head that guesses reads what is read. */
   readsAlong: boolean
-  /** Of the last norm. */
-  readonly #epsilon: number
+  readonly #lastNorm: { readonly weight: Vector; readonly epsilon: number } & Centring
   /** Rows of logits that there is room for. */
   readonly wanted: number
   /** Tokens beyond which a text is computed as a long one, by other angles throughout; undefined: there are no others. */
@@ -69,7 +70,12 @@ export class Decoder {
     this.wanted = wanted
     const { hidden, vocabulary, rowLength, epsilon, embeddingScale = 1, residualScale = 1 } = model
     const folded = model.perLayer ? 1 : embeddingScale
-    this.#epsilon = epsilon / folded ** 2
+    this.#lastNorm = {
+      weight: weights.norm,
+      epsilon: epsilon / folded ** 2,
+      centred: model.centred,
+      bias: weights.normBias,
+    }
     this.#keeping = lastKeeping(model)
     this.border = weights.layers.some(({ longAngles }) => longAngles) ? model.border : undefined
     this.rowLength = rowLength
@@ -95,7 +101,7 @@ export class Decoder {
     }
     this.hidden = this.#room.hidden
     this.#perLayer = weights.perLayer && new PerLayerEmbedding(device, model, weights.perLayer, rows, wanted)
-    const by = { scale: residualScale / folded, epsilon: this.#epsilon }
+    const by = { scale: residualScale / folded, epsilon: this.#lastNorm.epsilon }
     const { draftHead, embedding, norm } = weights
     const ofHead = { embedding, norm, kept, room: this.#room, by, rows }
     this.#draftHead = draftHead && new DraftHead(device, model, { weights: draftHead, ...ofHead })
@@ -202,11 +208,6 @@ export class Decoder {
     const { hidden } = this
     pass.run(addNorm, hidden, hidden, { norm: this.#lastNorm })
     return hidden
-  }
-
-  get #lastNorm() {
-    const { norm: weight, normBias: bias } = this.#weights
-    return { weight, epsilon: this.#epsilon, centred: this.#model.centred, bias }
   }
 
   /** `wanted`: no other rows are needed after this layer, but for what it keeps of them. */

@@ -39,9 +39,10 @@ export class DeviceMemory {
   readonly #shown = new WeakSet<ArrayBufferLike>()
   #sizes = new Map<number, number>()
   #end: number
-  #u8: Uint8Array<ArrayBufferLike>
-  #f32: Float32Array
-  #i32: Int32Array
+  /** Views of the whole memory; an allocation makes them stale. */
+  u8!: Uint8Array
+  f32!: Float32Array
+  i32!: Int32Array
 
   /** `reserved` bytes at the start are never handed out. */
   constructor(reserved: number, shared: boolean) {
@@ -49,31 +50,14 @@ export class DeviceMemory {
     this.memory = memory
     this.limit = pages * PAGE_BYTES
     this.#end = reserved
-    this.#u8 = new Uint8Array(memory.buffer)
-    this.#f32 = new Float32Array(memory.buffer)
-    this.#i32 = new Int32Array(memory.buffer)
+    this.#view()
   }
 
-  #refresh(): void {
+  #view(): void {
     const { buffer } = this.memory
-    if (this.#u8.buffer === buffer) return
-    this.#u8 = new Uint8Array(buffer)
-    this.#f32 = new Float32Array(buffer)
-    this.#i32 = new Int32Array(buffer)
-  }
-
-  /** Views of the whole memory; an allocation makes them stale. */
-  get u8(): Uint8Array {
-    this.#refresh()
-    return this.#u8
-  }
-  get f32(): Float32Array {
-    this.#refresh()
-    return this.#f32
-  }
-  get i32(): Int32Array {
-    this.#refresh()
-    return this.#i32
+    this.u8 = new Uint8Array(buffer)
+    this.f32 = new Float32Array(buffer)
+    this.i32 = new Int32Array(buffer)
   }
 
   /** A byte offset. Contents are undefined. */
@@ -150,6 +134,7 @@ export class DeviceMemory {
   #growBy(pages: number): unknown {
     try {
       this.memory.grow(pages)
+      this.#view()
       return undefined
     } catch (cause) {
       return cause

@@ -110,15 +110,14 @@ export class CpuPass implements Pass, CpuRecorder {
   cached(cache: KeyValueCache, layer: number, writes: boolean) {
     const kv = own(cache, CpuCache)
     if (writes) this.#written.add(kv)
-    const { keyHeadBytes, valueHeadBytes, kept } = kv
+    const { keyHeadBytes, valueHeadBytes, kept, overflows } = kv
     const { pages, lists, windowPages, windowLists } = this.#batch
     return {
-      keys: kv.keys(layer),
-      values: kv.values(layer),
+      ...kv.layer(layer),
       keyHeadBytes,
       valueHeadBytes,
       kept,
-      overflows: kv.overflows(),
+      overflows,
       pages: kv.shape.sliding ? windowPages : pages,
       lists: kv.shape.sliding ? windowLists : lists,
     }

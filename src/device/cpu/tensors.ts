@@ -108,7 +108,7 @@ export class CpuCache extends Tensor implements KeyValueCache {
   /** Pages that hold nothing but numbers: slots without a position are multiplied with zero, and must not be NaN. */
   readonly #begun: Uint8Array
   /** Of each page, a bit for each slot with a key or a value that cannot be kept: whoever sees it computes NaN. */
-  readonly #overflows: number
+  readonly overflows: number
 
   constructor(device: DeviceMemory, shape: CacheShape) {
     const headsOf = (values: number): Heads => {
@@ -120,7 +120,7 @@ export class CpuCache extends Tensor implements KeyValueCache {
     const values = headsOf(Math.ceil(shape.headSize / 16) * 16)
     const bytes = shape.layers * (keys.bytes + values.bytes)
     super(device, bytes + shape.pages * 4)
-    this.#overflows = this.at + bytes
+    this.overflows = this.at + bytes
     this.shape = shape
     this.#begun = new Uint8Array(shape.pages)
     this.kept = cacheCode(shape.type)
@@ -130,17 +130,10 @@ export class CpuCache extends Tensor implements KeyValueCache {
     this.valueHeadBytes = values.headBytes
   }
 
-  keys(layer: number): number {
-    return this.use() + layer * (this.#keys.bytes + this.#values.bytes)
-  }
-
-  overflows(): number {
-    this.use()
-    return this.#overflows
-  }
-
-  values(layer: number): number {
-    return this.keys(layer) + this.#keys.bytes
+  /** Where a layer's begin. */
+  layer(index: number): { readonly keys: number; readonly values: number } {
+    const keys = this.use() + index * (this.#keys.bytes + this.#values.bytes)
+    return { keys, values: keys + this.#keys.bytes }
   }
 
   get usedBytes(): number {
@@ -156,21 +149,21 @@ export class CpuCache extends Tensor implements KeyValueCache {
       const page = pages[i]!
       if (this.#begun[page] === 0) this.clearPage(page)
       // What stood where the span's tokens go is forgotten.
-      this.device.i32[this.#overflows / 4 + page]! &= (1 << Math.max(0, position - i * PAGE)) - 1
+      this.device.i32[this.overflows / 4 + page]! &= (1 << Math.max(0, position - i * PAGE)) - 1
     }
   }
 
   clearPage(page: number): void {
     this.#begun[page] = 1
     const { u8, i32 } = this.device
-    i32[this.#overflows / 4 + page] = 0
+    i32[this.overflows / 4 + page] = 0
     for (const [first, bytes] of this.#pieces()) u8.fill(0, first + page * bytes, first + (page + 1) * bytes)
   }
 
   copyPage(from: number, to: number): void {
     const { u8, i32 } = this.device
     this.#begun[to] = 1
-    i32.copyWithin(this.#overflows / 4 + to, this.#overflows / 4 + from, this.#overflows / 4 + from + 1)
+    i32.copyWithin(this.overflows / 4 + to, this.overflows / 4 + from, this.overflows / 4 + from + 1)
     for (const [first, bytes] of this.#pieces()) {
       u8.copyWithin(first + to * bytes, first + from * bytes, first + (from + 1) * bytes)
     }
@@ -179,9 +172,10 @@ export class CpuCache extends Tensor implements KeyValueCache {
   /** What a page consists of: where that piece of the first page begins, and its bytes, by which the next page's follows. */
   *#pieces(): Generator<readonly [number, number]> {
     for (let layer = 0; layer < this.shape.layers; layer++) {
+      const { keys, values } = this.layer(layer)
       for (let head = 0; head < this.shape.heads; head++) {
-        yield [this.keys(layer) + head * this.keyHeadBytes, this.#keys.pageBytes]
-        yield [this.values(layer) + head * this.valueHeadBytes, this.#values.pageBytes]
+        yield [keys + head * this.keyHeadBytes, this.#keys.pageBytes]
+        yield [values + head * this.valueHeadBytes, this.#values.pageBytes]
       }
     }
   }
