@@ -7,16 +7,15 @@
 import { Environment, Template } from '@huggingface/jinja'
 import { V1Error } from '../../contract/index.js'
 import { atOnce, type Slices } from '../../platform/index.js'
-import { known, PythonInterpreter, type TemplateResult } from './python-interpreter.js'
+import { known } from './python-interpreter.js'
 import { withLines, withoutRaw } from './python-source.js'
 import { pythonText, strftime } from './python-text.js'
-import { type Rounds, SlicedRun, setInSlices } from './sliced.js'
+import { SlicedInterpreter, setInSlices } from './sliced.js'
 import {
   type FunctionOf,
   functionOf,
   itemsOf,
   mapEntries,
-  type Statement,
   type TemplateNode,
   type TemplateValue,
   templateValue,
@@ -95,8 +94,7 @@ export class FueledTemplate {
       if (Array.isArray(value)) yield* setInSlices(interpreter.global, name, value)
       else interpreter.global.set(name, value)
     }
-    const run = new SlicedRun(interpreter, interpreter)
-    const text = yield* run.block(this.#program.body, interpreter.global)
+    const text = yield* interpreter.block(this.#program.body, interpreter.global, true)
     interpreter.assertWritable(text.length)
     return text
   }
@@ -136,7 +134,7 @@ const LISTS: ReadonlySet<unknown> = new Set([
 ])
 const SORTS: ReadonlySet<unknown> = new Set(['sort', 'dictsort'])
 
-class FueledInterpreter extends PythonInterpreter implements Rounds {
+class FueledInterpreter extends SlicedInterpreter {
   readonly #all: number
   #steps: number
   readonly #piece: number
@@ -161,19 +159,19 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
     }
   }
 
-  get spent(): number {
+  protected override get spent(): number {
     return this.#all - this.#steps
   }
 
-  begin(): void {
+  protected override begin(): void {
     this.#began = this.#steps
   }
 
-  round(): void {
+  protected override round(): void {
     this.#spend(LOOP)
   }
 
-  gone({ value }: TemplateValue): void {
+  protected override gone({ value }: TemplateValue): void {
     if (typeof value === 'string') this.#spend(ROUND * value.length)
     else if (value instanceof Map) this.#spend(ROUND * value.size)
   }
@@ -188,28 +186,19 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
     if (this.#began - this.#steps > this.#piece) throw new TemplateFuelError('takes too many steps at once')
   }
 
-  override evaluate(statement: Statement | undefined, environment: Environment): TemplateResult {
+  override evaluate(given: unknown, environment: Environment): TemplateValue {
     this.#spend(1)
     // Deeper down the library takes a full stack for a name that is not there.
     if (++this.#depth > MOST_DEPTH) throw new TemplateFuelError('calls itself endlessly')
     try {
-      const node = statement as unknown as TemplateNode | undefined
-      if (node?.type === 'Known') return node.value as TemplateResult
+      const node = given as TemplateNode | undefined
+      if (node?.type === 'Known') return node.value as TemplateValue
       // Loops within macros too: Python's ways with them are in one place.
-      if (node?.type === 'For') {
-        const rounds = {
-          round: () => this.round(),
-          gone: (list: TemplateValue) => this.gone(list),
-          begin: () => {},
-          spent: 0,
-        }
-        const run = new SlicedRun(this, rounds)
-        return templateValue(atOnce(run.loop(node, environment))) as unknown as TemplateResult
-      }
+      if (node?.type === 'For') return templateValue(atOnce(this.loop(node, environment, false)))
       if (node?.type === 'Break' || node?.type === 'Continue') this.#spend(THROWN)
       // The library looks through all of its body.
       if (node?.type === 'Macro' || node?.type === 'CallStatement') this.#spend(nodesIn(node))
-      return this.#made(super.evaluate(statement, environment), node)
+      return this.#made(super.evaluate(node, environment), node)
     } finally {
       this.#depth--
     }
@@ -221,8 +210,8 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
     return super.print(value)
   }
 
-  #made(made: TemplateResult, node: TemplateNode | undefined): TemplateResult {
-    const { value } = made as unknown as TemplateValue
+  #made(made: TemplateValue, node: TemplateNode | undefined): TemplateValue {
+    const { value } = made
     if (value === undefined && node?.type === 'Identifier') this.#spend(ABSENT)
     if (typeof value === 'string') {
       this.assertWritable(value.length)
@@ -301,11 +290,11 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
 
   /** An argument, or those that it unpacks, as nodes that have their values already. */
   #known(node: TemplateNode, environment: Environment): TemplateNode[] {
-    const evaluated = (each: unknown) => this.evaluate(each as Statement, environment) as unknown as TemplateValue
-    if (node.type === 'KeywordArgumentExpression') return [{ ...node, value: known(evaluated(node.value)) }]
-    if (node.type === 'SpreadExpression') return (itemsOf(evaluated(node.argument)) ?? []).map(known)
-    if (node.type !== 'KeywordSpreadExpression') return [known(evaluated(node))]
-    return [...(mapEntries(evaluated(node.argument)) ?? [])].map(([key, value]) => ({
+    const { type, value, argument } = node
+    if (type === 'KeywordArgumentExpression') return [{ ...node, value: known(this.evaluate(value, environment)) }]
+    if (type === 'SpreadExpression') return (itemsOf(this.evaluate(argument, environment)) ?? []).map(known)
+    if (type !== 'KeywordSpreadExpression') return [known(this.evaluate(node, environment))]
+    return [...(mapEntries(this.evaluate(argument, environment)) ?? [])].map(([key, value]) => ({
       type: 'KeywordArgumentExpression',
       key: { type: 'Identifier', value: key },
       value: known(value),
@@ -314,7 +303,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
 
   /** Methods of texts may make much of little, and views of mappings make all of it anew. */
   override evaluateMemberExpression(node: TemplateNode, environment: Environment): TemplateValue {
-    const object = this.evaluate(node.object as Statement, environment) as unknown as TemplateValue
+    const object = this.evaluate(node.object, environment)
     const { value } = object
     if ((node.property as TemplateNode).type === 'SliceExpression' && typeof value === 'string')
       this.#spend(value.length / LOOKED_AT)

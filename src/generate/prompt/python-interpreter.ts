@@ -2,7 +2,7 @@
  * The library's interpreter with Python's ways: what is not there can be trimmed, counted and gone through, equal is what
  * is equal, tuples are unpacked, mappings may have numbers for keys, and texts have Python's methods.
  */
-import { type Environment, Interpreter, type Template } from '@huggingface/jinja'
+import { type Environment, Interpreter } from '@huggingface/jinja'
 import { FILTERS, isIn, isSo, printed } from './python-filters.js'
 import { methodOf } from './python-methods.js'
 import {
@@ -18,13 +18,10 @@ import {
   templateValue,
 } from './values.js'
 
-export type TemplateResult = ReturnType<Interpreter['evaluate']>
-
 /** What the library keeps to itself. */
 interface Inner {
   readonly global: Environment
-  run(program: Template['parsed']): TemplateResult
-  evaluate(statement: Statement | undefined, environment: Environment): TemplateResult
+  evaluate(node: unknown, environment: Environment): TemplateValue
   applyFilter(operand: TemplateValue, filter: TemplateNode, environment: Environment): TemplateValue
   evaluateMemberExpression(node: TemplateNode, environment: Environment): TemplateValue
   evaluateBlock(statements: readonly Statement[], environment: Environment): TemplateValue
@@ -46,30 +43,31 @@ export function written(node: TemplateNode, value: TemplateValue): string {
 const COMPARED = new Set(['==', '!=', 'in', 'not in'])
 
 export class PythonInterpreter extends Open {
-  override evaluate(statement: Statement | undefined, environment: Environment): TemplateResult {
-    const node = statement as unknown as TemplateNode | undefined
-    if (node?.type === 'Known') return node.value as TemplateResult
-    return (this.#otherwise(node, environment) as TemplateResult | undefined) ?? super.evaluate(statement, environment)
+  override evaluate(given: unknown, environment: Environment): TemplateValue {
+    const node = given as TemplateNode | undefined
+    switch (node?.type) {
+      case 'Known':
+        return node.value as TemplateValue
+      case 'BinaryExpression':
+        return this.#binary(node, environment) ?? super.evaluate(node, environment)
+      case 'ObjectLiteral':
+        return this.#mapping(node, environment)
+      case 'TestExpression': {
+        const operand = this.evaluate(node.operand, environment)
+        const holds = isSo((node.test as { value: string }).value, operand, [], environment)
+        return templateValue(holds !== Boolean(node.negate))
+      }
+      default:
+        return super.evaluate(node, environment)
+    }
   }
 
   /** Nothing: as the library does it. */
-  #otherwise(node: TemplateNode | undefined, environment: Environment): TemplateValue | undefined {
-    if (node?.type === 'BinaryExpression') return this.#binary(node, environment)
-    if (node?.type === 'ObjectLiteral') return this.#mapping(node, environment)
-    if (node?.type === 'TestExpression') {
-      const operand = this.evaluate(node.operand as Statement, environment) as unknown as TemplateValue
-      const holds = isSo((node.test as { value: string }).value, operand, [], environment)
-      return templateValue(holds !== Boolean(node.negate))
-    }
-    return undefined
-  }
-
   #binary(node: TemplateNode, environment: Environment): TemplateValue | undefined {
     const { value: operator } = node.operator as { value: string }
     if (operator === 'and' || operator === 'or') return undefined
-    const [left, right] = [node.left, node.right].map(
-      (each) => this.evaluate(each as Statement, environment) as unknown as TemplateValue,
-    ) as [TemplateValue, TemplateValue]
+    const left = this.evaluate(node.left, environment)
+    const right = this.evaluate(node.right, environment)
     // Values that are compared are walked through.
     if (COMPARED.has(operator)) this.weigh(right)
     if (operator.endsWith('in')) this.search(right, left)
@@ -86,10 +84,7 @@ export class PythonInterpreter extends Open {
       return templateValue(left.value.repeat(Math.max(0, right.value)))
     }
     const [a, b] = operator === '~' ? [left, right].map((each) => templateValue(this.print(each))) : [left, right]
-    return super.evaluate(
-      { ...node, left: known(a!), right: known(b!) } as unknown as Statement,
-      environment,
-    ) as unknown as TemplateValue
+    return super.evaluate({ ...node, left: known(a!), right: known(b!) }, environment)
   }
 
   /** A value as a text; it may be a long one. */
@@ -118,19 +113,16 @@ export class PythonInterpreter extends Open {
 
   override evaluateBlock(statements: readonly Statement[], environment: Environment): TemplateValue {
     let text = ''
-    for (const each of statements)
-      text += written(each as unknown as TemplateNode, this.evaluate(each, environment) as unknown as TemplateValue)
+    for (const each of statements) text += written(each as unknown as TemplateNode, this.evaluate(each, environment))
     return templateValue(text)
   }
 
   override evaluateMemberExpression(node: TemplateNode, environment: Environment): TemplateValue {
-    const object = this.evaluate(node.object as Statement, environment) as unknown as TemplateValue
+    const object = this.evaluate(node.object, environment)
     const asIs = { ...node, object: known(object) }
     const property = node.property as TemplateNode
     if (property.type === 'SliceExpression') return super.evaluateMemberExpression(asIs, environment)
-    const name = node.computed
-      ? (this.evaluate(property as unknown as Statement, environment) as unknown as TemplateValue).value
-      : property.value
+    const name = node.computed ? this.evaluate(property, environment).value : property.value
     const isKey = typeof name === 'string' || typeof name === 'number' || typeof name === 'boolean'
     if (!isKey && !isAbsent(object)) return absent()
     if (typeof object.value === 'string') {
@@ -186,11 +178,8 @@ export class PythonInterpreter extends Open {
     const named = new Map<string, TemplateValue>()
     for (const each of (filter.args as TemplateNode[] | undefined) ?? []) {
       if (each.type === 'KeywordArgumentExpression') {
-        named.set(
-          String((each.key as TemplateNode).value),
-          this.evaluate(each.value as Statement, environment) as unknown as TemplateValue,
-        )
-      } else args.push(this.evaluate(each as unknown as Statement, environment) as unknown as TemplateValue)
+        named.set(String((each.key as TemplateNode).value), this.evaluate(each.value, environment))
+      } else args.push(this.evaluate(each, environment))
     }
     const apply = (value: TemplateValue, other: string, given: readonly TemplateValue[]) => {
       if (other === '') return super.applyFilter(value, filter, environment)

@@ -1,22 +1,7 @@
 import { Environment, Interpreter } from '@huggingface/jinja'
 import type { Slices } from '../../platform/index.js'
-import { written } from './python-interpreter.js'
+import { PythonInterpreter, written } from './python-interpreter.js'
 import { itemsOf, iterated, type Statement, type TemplateNode, type TemplateValue, templateValue } from './values.js'
-
-/** What of the interpreter is needed, whoever extends it. */
-type Evaluator = Pick<Interpreter, 'evaluate' | 'global'>
-
-/** Hears how a template is gone through. */
-export interface Rounds {
-  /** A statement begins, or a round of a loop, before which it may be left. */
-  begin(): void
-  /** Another round of a loop is made. */
-  round(): void
-  /** A loop goes through a value. */
-  gone(value: TemplateValue): void
-  /** Steps that were taken. */
-  readonly spent: number
-}
 
 /** How long a slice takes, in milliseconds. */
 const SLICE_MS = 4
@@ -38,119 +23,113 @@ export function* setInSlices(environment: Environment, name: string, list: reado
 
 /**
  * Runs a template with pauses: twenty thousand messages take the library's interpreter seconds, and it has no pauses.
- * Loops and branches are gone through here, as the library does, and all else is its own.
+ * Loops and branches are gone through here, as the library does, and all else is its own. `sliced`: it may be left there,
+ * which it may not within a macro.
  */
-export class SlicedRun {
-  readonly #interpreter: Evaluator
-  readonly #rounds: Rounds
+export abstract class SlicedInterpreter extends PythonInterpreter {
   #began = performance.now()
-  #spent = 0
-  #depth = 0
+  #left = 0
 
-  constructor(interpreter: Evaluator, rounds: Rounds) {
-    this.#interpreter = interpreter
-    this.#rounds = rounds
-    controls ??= { break: controlOf('Break'), continue: controlOf('Continue') }
-  }
+  /** A statement begins, or a round of a loop, before which it may be left. */
+  protected abstract begin(): void
+  /** Another round of a loop is made. */
+  protected abstract round(): void
+  /** A loop goes through a value. */
+  protected abstract gone(value: TemplateValue): void
+  /** Steps that were taken. */
+  protected abstract readonly spent: number;
 
-  *block(statements: readonly Statement[], environment: Environment): Slices<string> {
-    if (this.#depth === MOST_DEPTH) throw new RangeError('blocks are nested too deeply')
-    this.#depth++
-    try {
-      let result = ''
-      for (const [i, statement] of statements.entries()) {
+  *block(statements: readonly Statement[], environment: Environment, sliced: boolean, depth = 0): Slices<string> {
+    if (depth === MOST_DEPTH) throw new RangeError('blocks are nested too deeply')
+    let result = ''
+    for (const [i, statement] of statements.entries()) {
+      if (sliced) {
         if (i > 0 && this.#isDue()) yield* this.#pause()
-        this.#rounds.begin()
-        const node = statement as unknown as TemplateNode
-        if (node.type === 'If') result += yield* this.#branch(node, environment)
-        else if (node.type === 'For') result += yield* this.loop(node, environment)
-        else result += written(node, this.#evaluate(statement, environment))
+        this.begin()
       }
-      return result
-    } finally {
-      this.#depth--
+      const node = statement as unknown as TemplateNode
+      if (node.type === 'If') {
+        const chosen = this.evaluate(node.test, environment).__bool__().value ? node.body : node.alternate
+        result += yield* this.block(chosen as Statement[], environment, sliced, depth + 1)
+      } else if (node.type === 'For') result += yield* this.loop(node, environment, sliced, depth + 1)
+      else result += written(node, this.evaluate(node, environment))
     }
+    return result
   }
 
-  #evaluate(statement: Statement, environment: Environment): TemplateValue {
-    return this.#interpreter.evaluate(statement, environment) as unknown as TemplateValue
-  }
-
-  *#branch({ test, body, alternate }: TemplateNode, environment: Environment): Slices<string> {
-    const holds = this.#evaluate(test as Statement, environment).__bool__().value
-    return yield* this.block((holds ? body : alternate) as Statement[], environment)
-  }
-
-  *loop(node: TemplateNode, environment: Environment): Slices<string> {
+  *loop(node: TemplateNode, environment: Environment, sliced: boolean, depth = 0): Slices<string> {
     const target = node.loopvar as TemplateNode
     const items = this.#items(node.iterable as TemplateNode, target, environment)
     let result = ''
     let rounds = 0
     for (const [i, item] of items.entries()) {
-      // Only where more comes: whoever pauses goes behind all others.
-      if (i > 0 && this.#isDue()) yield* this.#pause()
-      this.#rounds.begin()
-      this.#rounds.round()
+      if (sliced) {
+        // Only where more comes: whoever pauses goes behind all others.
+        if (i > 0 && this.#isDue()) yield* this.#pause()
+        this.begin()
+      }
+      this.round()
       // Each round has variables of its own.
       const scope = new Environment(environment)
       bind(target, scope, item)
-      this.#setLoop(scope, items, i)
+      setLoop(scope, items, i)
       try {
-        result += yield* this.block(node.body as Statement[], scope)
+        result += yield* this.block(node.body as Statement[], scope, sliced, depth)
       } catch (error) {
+        controls ??= { break: controlOf('Break'), continue: controlOf('Continue') }
         const kind = (error as object).constructor
-        if (kind === controls!.continue) continue
-        if (kind === controls!.break) break
+        if (kind === controls.continue) continue
+        if (kind === controls.break) break
         throw error
       }
       rounds++
     }
-    return rounds > 0 ? result : yield* this.block((node.defaultBlock ?? []) as Statement[], environment)
+    return rounds > 0 ? result : yield* this.block((node.defaultBlock ?? []) as Statement[], environment, sliced, depth)
   }
 
   #isDue(): boolean {
-    return this.#rounds.spent - this.#spent > SLICE_STEPS && performance.now() - this.#began > SLICE_MS
+    return this.spent - this.#left > SLICE_STEPS && performance.now() - this.#began > SLICE_MS
   }
 
   *#pause(): Slices<void> {
     yield
     this.#began = performance.now()
-    this.#spent = this.#rounds.spent
+    this.#left = this.spent
   }
 
   #items(iterable: TemplateNode, target: TemplateNode, environment: Environment): readonly TemplateValue[] {
     const { lhs, test } = iterable.type === 'SelectExpression' ? iterable : { lhs: iterable, test: undefined }
-    const value = this.#evaluate(lhs as Statement, environment)
-    this.#rounds.gone(value)
+    const value = this.evaluate(lhs, environment)
+    this.gone(value)
     const items = iterated(value)
     if (items === undefined) throw new TypeError(`a loop cannot go through ${value.toString()}`)
     if (test === undefined) return items
     return items.filter((item) => {
-      this.#rounds.round()
+      this.round()
       const scope = new Environment(environment)
       bind(target, scope, item)
-      return this.#evaluate(test as Statement, scope).__bool__().value
+      return this.evaluate(test, scope).__bool__().value
     })
   }
+}
 
-  #setLoop(scope: Environment, items: readonly TemplateValue[], i: number): void {
-    const { length } = items
-    const loop = templateValue({
-      index: i + 1,
-      index0: i,
-      revindex: length - i,
-      revindex0: length - i - 1,
-      first: i === 0,
-      last: i === length - 1,
-      length,
-      previtem: undefined,
-      nextitem: undefined,
-    })
-    const held = loop.value as Map<string, TemplateValue>
-    if (i > 0) held.set('previtem', items[i - 1]!)
-    if (i < length - 1) held.set('nextitem', items[i + 1]!)
-    setVariable(scope, 'loop', loop)
-  }
+function setLoop(scope: Environment, items: readonly TemplateValue[], i: number): void {
+  const { length } = items
+  const loop = templateValue({
+    index: i + 1,
+    index0: i,
+    revindex: length - i,
+    revindex0: length - i - 1,
+    first: i === 0,
+    last: i === length - 1,
+    length,
+    previtem: undefined,
+    nextitem: undefined,
+  })
+  const held = loop.value as Map<string, TemplateValue>
+  if (i > 0) held.set('previtem', items[i - 1]!)
+  if (i < length - 1) held.set('nextitem', items[i + 1]!)
+  setVariable(scope, 'loop', loop)
 }
 
 /** What `break` and `continue` throw, found out once: the library keeps their classes to itself. */
