@@ -319,7 +319,7 @@ export class Core implements TokenModel {
     const seen = new Set<Sequence>()
     let pages = 0
     for (const { sequence, tokens, sample, drafts } of batch) {
-      if (!(sequence instanceof PagedSequence) || sequence.closed || !sequence.belongsTo(this.#pools)) {
+      if (!(sequence instanceof PagedSequence) || sequence.closed || sequence.pools !== this.#pools) {
         throw new TypeError('A step was given a sequence that is closed, or of another model.')
       }
       if (seen.has(sequence)) throw new TypeError('A step was given the same sequence twice.')

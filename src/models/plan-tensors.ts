@@ -1,7 +1,7 @@
 /** The tensors of a whole model, layer by layer. */
 
 import type { Architecture } from './architectures/architecture.js'
-import { arrangementOf, type NormRole } from './blocks/arrangement.js'
+import { type NormRole, normsOf } from './blocks/arrangement.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
 import { planLayerInput, planPerLayer } from './blocks/per-layer-embedding.js'
@@ -123,7 +123,7 @@ function planLayer(
   const mixer = mixerOf(layer).plan(find, layer, hidden)
   const { matrices, vectors } = feedForwardOf(feedForward).plan(find, feedForward, hidden)
   const input = planLayerInput(find, model)
-  const { norms } = arrangementOf(layer)
+  const norms = normsOf(layer)
   const normBias = (role: NormRole) => [`${role}Bias`, finder.bias(role, [hidden], index, true)!] as const
   return {
     matrices: { ...mixer.matrices, ...matrices, ...input.matrices },

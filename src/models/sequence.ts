@@ -19,7 +19,7 @@ export interface SequencePools {
 export class PagedSequence implements Sequence {
   /** Of a text beyond the border. */
   readonly long: boolean
-  readonly #pools: SequencePools
+  readonly pools: SequencePools
   readonly #list: PageList
   readonly windows: WindowList | undefined
   readonly history: StateHistory | undefined
@@ -30,7 +30,7 @@ export class PagedSequence implements Sequence {
 
   constructor(pools: SequencePools, long = false) {
     const { pages, windows, states } = pools
-    this.#pools = pools
+    this.pools = pools
     this.long = long
     this.#list = new PageList(pages)
     this.windows = windows && new WindowList(windows, () => this.#cut(0))
@@ -47,13 +47,9 @@ export class PagedSequence implements Sequence {
   }
 
   get lengths(): readonly [least: number, most: number] | undefined {
-    const { border } = this.#pools
+    const { border } = this.pools
     if (border === undefined) return undefined
     return this.long ? [border + 1, Number.POSITIVE_INFINITY] : [0, border]
-  }
-
-  belongsTo(pools: SequencePools): boolean {
-    return this.#pools === pools
   }
 
   /** Free pages that `append(tokens)` takes, but for those of windows. */
@@ -85,7 +81,7 @@ export class PagedSequence implements Sequence {
 
   clone(): PagedSequence {
     this.#assertOpen()
-    const other = new PagedSequence(this.#pools, this.long)
+    const other = new PagedSequence(this.pools, this.long)
     other.#list.shareWith(this.#list)
     if (this.windows) other.windows?.shareWith(this.windows)
     if (this.history) other.history?.copyFrom(this.history)
@@ -97,7 +93,7 @@ export class PagedSequence implements Sequence {
   /** A copy on which tokens may be tried that the sequence never comes to have; `from`: the slot of what it stands at. */
   lookAhead(): { readonly sequence: PagedSequence; readonly from: number } {
     this.#assertOpen()
-    const other = new PagedSequence({ ...this.#pools, states: undefined }, this.long)
+    const other = new PagedSequence({ ...this.pools, states: undefined }, this.long)
     other.#list.shareWith(this.#list)
     other.length = this.length
     return { sequence: other, from: this.history?.last?.slot ?? NO_STATE }

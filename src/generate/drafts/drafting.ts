@@ -1,5 +1,5 @@
 import type { TokenModel } from '../../contract/index.js'
-import { during } from '../../platform/index.js'
+import { during, getOrMake } from '../../platform/index.js'
 import type { Lane, Outlook } from '../answer/lane.js'
 import type { DraftRequest, DraftWriter, Guesser } from './guesser.js'
 import type { DraftMode } from './mode.js'
@@ -128,8 +128,8 @@ export interface DraftedStep {
 }
 
 interface Trial {
-  /** Among which arms. */
   readonly key: string
+  readonly arms: Arms
   readonly choices: readonly DraftChoice[]
   readonly arm: number
   steps: number
@@ -204,7 +204,7 @@ export class Drafting {
       trial.time += time - read
       if (trial.steps < SURE || this.#always) return
       // Its steps are over.
-      if (this.#armsOf(trial).hopeless(trial.arm, trial.tokens, trial.time)) trial.steps = Math.max(STEPS, trial.steps)
+      if (trial.arms.hopeless(trial.arm, trial.tokens, trial.time)) trial.steps = Math.max(STEPS, trial.steps)
     }
     return { guesses, ...(bySmall && { ask }), most, steps: STEPS - trial.steps, took }
   }
@@ -215,23 +215,17 @@ export class Drafting {
     const key = `${writers.length} ${byText}`
     const known = this.#trial
     if (known?.key === key && known.steps < STEPS) return known
-    if (known && known.steps >= STEPS) this.#armsOf(known).took(known.arm, known.tokens, known.time)
+    if (known && known.steps >= STEPS) known.arms.took(known.arm, known.tokens, known.time)
     const choices = [
       NOTHING,
       ...(byText ? BY_TEXT : []),
       ...(this.small?.lengths.map((most) => ({ most, bySmall: true }) as const) ?? []),
     ]
-    const arms = this.#armsOf({ key, choices })
+    const arms = getOrMake(this.#arms, key, () => new Arms(choices.length))
     const arm = this.small && !this.#always ? nextBeside(this.small, arms, choices, writers) : arms.next()
-    const trial = { key, choices, arm, steps: 0, tokens: 0, time: 0 }
+    const trial = { key, arms, choices, arm, steps: 0, tokens: 0, time: 0 }
     this.#trial = trial
     return trial
-  }
-
-  #armsOf({ key, choices }: Pick<Trial, 'key' | 'choices'>): Arms {
-    const arms = this.#arms.get(key) ?? new Arms(choices.length)
-    this.#arms.set(key, arms)
-    return arms
   }
 
   judge(kind: GuessKind, right: boolean): void {

@@ -3,89 +3,51 @@ import type { LayerPlan, ModelPlan, VectorRole } from '../model-plan.js'
 
 export type NormRole = Extract<VectorRole, 'attentionNorm' | 'attentionAfter' | 'mlpNorm' | 'mlpAfter'>
 
-/** A layer in a pass, step by step. */
-export interface LayerSteps {
-  /** What the mixer and the feed-forward read from here on is the stream, normed, and not the stream itself. */
-  readNormed(by: NormRole): void
-  /** The mixer reads, through a norm if one is named; of rows that nothing else is needed of, nothing is computed any more. */
-  mix(before?: NormRole): void
-  /** What it gives is added to the stream, normed if a norm is named. */
-  addMixed(after?: NormRole): void
-  /** The feed-forward reads, and what it gives is added. */
-  feed(before?: NormRole, after?: NormRole): void
+/** Through which norms a part of a layer reads, and what it gives goes before it is added; none: as it is. */
+interface Normed {
+  readonly before?: NormRole
+  readonly after?: NormRole
 }
 
+/** The mixer first, then the feed-forward, which reads what the mixer has added. */
 export interface Arrangement {
-  /** The norms that a layer has of its own for it. */
-  readonly norms: readonly NormRole[]
-  /** Normed rows have room of their own: several read them. */
-  readonly readsNormed?: boolean
-  /** What the mixer and the feed-forward give is normed before it is added. */
-  readonly addsNormed?: boolean
-  run(layer: LayerSteps): void
-}
-
-/**
- * The mixer first, then the feed-forward, which reads what the mixer has added. Norms before them: what nearly all
- * models have.
- */
-const normedBefore: Arrangement = {
-  norms: ['attentionNorm', 'mlpNorm'],
-  run(layer) {
-    layer.mix('attentionNorm')
-    layer.addMixed()
-    layer.feed('mlpNorm')
-  },
-}
-
-/** Norms after them: OLMo 2. */
-const normedAfter: Arrangement = {
-  norms: ['attentionAfter', 'mlpAfter'],
-  addsNormed: true,
-  run(layer) {
-    layer.mix()
-    layer.addMixed('attentionAfter')
-    layer.feed(undefined, 'mlpAfter')
-  },
-}
-
-/** On both sides: Gemma. */
-const normedTwice: Arrangement = {
-  norms: [...normedBefore.norms, ...normedAfter.norms],
-  addsNormed: true,
-  run(layer) {
-    layer.mix('attentionNorm')
-    layer.addMixed('attentionAfter')
-    layer.feed('mlpNorm', 'mlpAfter')
-  },
-}
-
-/** The feed-forward reads what the mixer reads, and what both give is added: Cohere. */
-const parallel: Arrangement = {
-  norms: ['attentionNorm'],
-  readsNormed: true,
-  run(layer) {
-    layer.readNormed('attentionNorm')
-    layer.mix()
-    layer.addMixed()
-    layer.feed()
-  },
+  readonly mixer: Normed
+  readonly feedForward: Normed
+  /** The feed-forward reads what the mixer reads, the stream as this norm leaves it, and what both give is added. */
+  readonly readsNormed?: NormRole
 }
 
 const ARRANGEMENTS: { readonly [Kind in LayerPlan['arrangement']]: Arrangement } = {
-  before: normedBefore,
-  after: normedAfter,
-  both: normedTwice,
-  parallel,
+  /** What nearly all models have. */
+  before: { mixer: { before: 'attentionNorm' }, feedForward: { before: 'mlpNorm' } },
+  /** OLMo 2. */
+  after: { mixer: { after: 'attentionAfter' }, feedForward: { after: 'mlpAfter' } },
+  /** Gemma. */
+  both: {
+    mixer: { before: 'attentionNorm', after: 'attentionAfter' },
+    feedForward: { before: 'mlpNorm', after: 'mlpAfter' },
+  },
+  /** Cohere. */
+  parallel: { readsNormed: 'attentionNorm', mixer: {}, feedForward: {} },
 }
 
 export const arrangementOf = ({ arrangement }: Pick<LayerPlan, 'arrangement'>): Arrangement => ARRANGEMENTS[arrangement]
 
+/** The norms that a layer has of its own for it. */
+export function normsOf(layer: Pick<LayerPlan, 'arrangement'>): NormRole[] {
+  const { mixer, feedForward, readsNormed } = arrangementOf(layer)
+  const all = [readsNormed, mixer.before, feedForward.before, mixer.after, feedForward.after]
+  return all.filter((role) => role !== undefined)
+}
+
 /** What the mixer and the feed-forward give is changed before it is added, so that it needs room of its own. */
 export function addsApart({ layers, residualScale, embeddingScale }: ModelPlan): boolean {
-  return layers.some((layer) => arrangementOf(layer).addsNormed) || (residualScale ?? 1) !== (embeddingScale ?? 1)
+  return (
+    layers.some((layer) => arrangementOf(layer).mixer.after !== undefined) ||
+    (residualScale ?? 1) !== (embeddingScale ?? 1)
+  )
 }
 
 /** Normed rows have room of their own: several read them, or no product norms so. */
 export const normsApart = ({ layers, centred }: ModelPlan): boolean =>
-  centred === true || layers.some((layer) => arrangementOf(layer).readsNormed)
+  centred === true || layers.some((layer) => arrangementOf(layer).readsNormed !== undefined)

@@ -3,7 +3,7 @@ import { type Activations, addNorm, gatherRows, matmul, type Pass, type Vector }
 import type { SequenceMemory } from '../kept.js'
 import type { FeedForwardPlan, LayerPlan, ModelPlan, VectorRole } from '../model-plan.js'
 import type { BiasedMatrix, LayerWeights } from '../weights.js'
-import { type Arrangement, arrangementOf, type LayerSteps, type NormRole } from './arrangement.js'
+import { type Arrangement, arrangementOf, type NormRole } from './arrangement.js'
 import type { FeedForward, FeedForwardRoom } from './feed-forward/feed-forward.js'
 import { feedForwardOf } from './feed-forward/index.js'
 import { mixerOf } from './mixers/index.js'
@@ -44,7 +44,7 @@ export interface LayersScale {
   readonly epsilon: number
 }
 
-export class Layer implements LayerSteps {
+export class Layer {
   readonly #index: number
   readonly #model: ModelPlan
   readonly #plan: LayerPlan
@@ -113,7 +113,14 @@ export class Layer implements LayerSteps {
     this.#rows = wanted ? wanted.length : pass.rows
     this.#hidden = this.#room.hidden
     this.#read = this.#hidden
-    this.#arrangement.run(this)
+    const { readsNormed, mixer, feedForward } = this.#arrangement
+    if (readsNormed) this.#read = this.#normed(readsNormed, pass.rows)
+    this.#mix(mixer.before)
+    if (this.#rows > 0) {
+      const { matrices } = this.#weights
+      this.#add((matrices.output ?? matrices.mixerOut)!, this.#mixed, this.#vector(mixer.after))
+      this.#feed(feedForward.before, feedForward.after)
+    }
     if (!this.#perLayer || this.#rows === 0) return
     const { matrices, vectors } = this.#weights
     const { matrix } = matrices.perLayerIn!
@@ -121,11 +128,8 @@ export class Layer implements LayerSteps {
     this.#add(matrices.perLayerOut!, x, vectors.perLayerAfter, vectors.total)
   }
 
-  readNormed(by: NormRole): void {
-    this.#read = this.#normed(by, this.#pass.rows)
-  }
-
-  mix(before?: NormRole): void {
+  /** The mixer reads, through a norm if one is named; of rows that nothing else is needed of, nothing is computed any more. */
+  #mix(before: NormRole | undefined): void {
     const [pass, wanted, read] = [this.#pass, this.#wanted, this.#read]
     const { layer, weights, epsilon, room, cache, state } = this.#mixing
     this.#mixer.run({ pass, wanted, layer, weights, ...this.#through(before, pass.rows), epsilon, room, cache, state })
@@ -141,14 +145,8 @@ export class Layer implements LayerSteps {
     if (read !== hidden) pass.run(gatherRows, read, wanted, lastNormed!)
   }
 
-  addMixed(after?: NormRole): void {
-    if (this.#rows === 0) return
-    const { matrices } = this.#weights
-    this.#add((matrices.output ?? matrices.mixerOut)!, this.#mixed, this.#vector(after))
-  }
-
-  feed(before?: NormRole, after?: NormRole): void {
-    if (this.#rows === 0) return
+  /** The feed-forward reads, and what it gives is added. */
+  #feed(before: NormRole | undefined, after: NormRole | undefined): void {
     const { gate = 'silu', epsilon } = this.#model
     const by = this.#vector(after)
     const total = this.#perLayer ? undefined : this.#weights.vectors.total
