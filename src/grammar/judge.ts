@@ -87,17 +87,9 @@ function stringsIn(values: readonly unknown[]): string[] {
 export interface DocumentCheck {
   /** Whether the document must satisfy the schema even when the engine ran out of tokens. */
   readonly strict: boolean
-  /** What is wrong with the document; undefined for one that is right. */
-  faultOf(text: string): string | undefined
-  /** The same, with a pause after so much work. */
+  /** What is wrong with the document; undefined for one that is right. With a pause after so much work. */
   faultInSlices(text: string): Slices<string | undefined>
 }
-
-const checkBy = (strict: boolean, faultInSlices: DocumentCheck['faultInSlices']): DocumentCheck => ({
-  strict,
-  faultInSlices,
-  faultOf: (text) => atOnce(faultInSlices(text)),
-})
 
 /**
  * The second judge beside the grammar: whoever generated the text, a document that does not satisfy its schema is not
@@ -116,35 +108,44 @@ export function documentCheck(
   formats?: Formats,
   quote?: QuoteSource,
 ): DocumentCheck {
-  return checkBy(strict, function* (text) {
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch (error) {
-      return (error as SyntaxError).message
-    }
-    if (!strict) return undefined
-    const its = getOrMake(schemaJudges, grammar, () => judgeOf(schema, formats, quote))
-    // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
-    const good = (yield* its.inSlices(value)) ?? (yield* grammar.acceptsInSlices(text))
-    return good ? undefined : 'it does not satisfy the schema'
-  })
+  return {
+    strict,
+    *faultInSlices(text) {
+      let value: unknown
+      try {
+        value = JSON.parse(text)
+      } catch (error) {
+        return (error as SyntaxError).message
+      }
+      if (!strict) return undefined
+      const its = getOrMake(schemaJudges, grammar, () => judgeOf(schema, formats, quote))
+      // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
+      const good = (yield* its.inSlices(value)) ?? (yield* grammar.acceptsInSlices(text))
+      return good ? undefined : 'it does not satisfy the schema'
+    },
+  }
 }
 
 /** For the arguments of a tool that takes a text: however their JSON is written, the text is one of the grammar's. */
 export function inputCheck(grammar: Grammar): DocumentCheck {
-  return checkBy(true, function* (text) {
-    try {
-      const { input } = JSON.parse(text) as { input?: unknown }
-      if (typeof input === 'string' && (yield* grammar.acceptsInSlices(JSON.stringify({ input })))) return undefined
-    } catch {}
-    return 'its input does not match its grammar'
-  })
+  return {
+    strict: true,
+    *faultInSlices(text) {
+      try {
+        const { input } = JSON.parse(text) as { input?: unknown }
+        if (typeof input === 'string' && (yield* grammar.acceptsInSlices(JSON.stringify({ input })))) return undefined
+      } catch {}
+      return 'its input does not match its grammar'
+    },
+  }
 }
 
 /** For what is no document: whoever generated it, a text that the grammar does not hold is not sent. */
 export function textCheck(grammar: Grammar): DocumentCheck {
-  return checkBy(true, function* (text) {
-    return (yield* grammar.acceptsInSlices(text)) ? undefined : 'it does not match the grammar'
-  })
+  return {
+    strict: true,
+    *faultInSlices(text) {
+      return (yield* grammar.acceptsInSlices(text)) ? undefined : 'it does not match the grammar'
+    },
+  }
 }

@@ -531,7 +531,7 @@ describe('a text that is read in many ways', () => {
     expect(fault).toBeUndefined()
     expect(pauses).toBeGreaterThan(5)
     expect(most).toBeLessThan(3 * SLICE_WORK)
-    expect(textCheck(grammar).faultOf(`${text}x`)).toBeTypeOf('string')
+    expect(atOnce(textCheck(grammar).faultInSlices(`${text}x`))).toBeTypeOf('string')
   })
 
   it('keeps nobody waiting who asks for what is wrong in it', async () => {

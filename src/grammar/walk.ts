@@ -64,17 +64,12 @@ export interface TextPlace {
   readonly state: State
   /** The bytes since the last opening quote, while some thread is inside a string. */
   readonly string: string
-  readonly inString: boolean
   /** The text of items that may not come twice, while there are any. */
   readonly items: ItemTexts | undefined
 }
 
 export function startPlace(machine: Machine): TextPlace {
-  return placeAt(machine.start, '', undefined)
-}
-
-function placeAt(state: State, string: string, items: ItemTexts | undefined): TextPlace {
-  return { state, string, inString: state.inString, items }
+  return { state: machine.start, string: '', items: undefined }
 }
 
 /** One byte further; the state is dead where the text breaks the grammar. */
@@ -86,11 +81,11 @@ export function advance(machine: Machine, place: TextPlace, byte: number): TextP
   state = machine.step(state, byte)
   const items = place.items?.after(byte) ?? (state.opensItems ? ItemTexts.START : undefined)
   if (items !== undefined && state.hasUnknownItem) state = machine.resolveItem(state, items.last)
-  if (!place.inString) return placeAt(state, '', items)
+  if (!place.state.inString) return { state, string: '', items }
   const string = place.string + String.fromCharCode(byte)
-  if (byte !== QUOTE || escaped(place.string)) return placeAt(state, string, items)
+  if (byte !== QUOTE || escaped(place.string)) return { state, string, items }
   if (state.unresolved) state = machine.resolve(state, fromKeyBytes(string))
-  return placeAt(state, '', items)
+  return { state, string: '', items }
 }
 
 /** Whether what comes next stands behind a lone backslash. */

@@ -1,6 +1,7 @@
 /** Documents under a strict schema beside free text of the same prompts, seeds and lengths. */
 
 import { compile, documentCheck, type Grammar } from '../../grammar/index.js'
+import { atOnce } from '../../platform/index.js'
 import { chatCallOf, type TimedAnswer, timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
 import { GrammarClock } from '../grammar-clock.js'
@@ -37,7 +38,7 @@ export function strictJson(): Scenario {
         const grammar = grammars.get(task) ?? fresh
         grammars.set(task, grammar)
         const strict = await document(of, task, grammar)
-        if (documentCheck(task.schema, grammar, true).faultOf(strict.text) === undefined) valid++
+        if (atOnce(documentCheck(task.schema, grammar, true).faultInSlices(strict.text)) === undefined) valid++
         const plain = await timed(of.engine, plainCall(of, task.text, strict.tokens))
         sums.plain += plain.seconds
         sums.strict += strict.seconds

@@ -57,9 +57,7 @@ class Evaluation {
     this.#context = context
   }
 
-  test(atom: Atom, value: unknown): boolean {
-    return this.#holds(atom.site, value) !== atom.negated
-  }
+  readonly test = (atom: Atom, value: unknown): boolean => this.#holds(atom.site, value) !== atom.negated
 
   /** Undefined: it takes more questions. */
   tryFor(most: number, atom: Atom, value: unknown): boolean | undefined {
@@ -104,7 +102,7 @@ class Evaluation {
 
   #keeps(site: Site, schema: Keyworded, value: unknown): boolean {
     const context = this.#context
-    const at = { context, site, schema, test: (atom: Atom, part: unknown) => this.test(atom, part) }
+    const at = { context, site, schema, test: this.test }
     const kind = kindBit(value)
     for (const { keyword, claim } of readingsOf(context, site, schema)) {
       if ((keyword.kinds & kind) !== 0 && !keyword.holds(at, claim, value)) return false

@@ -237,7 +237,7 @@ export class Masks {
     const i = this.machine.tokens.findIndex((name) => this.vocabulary.named.get(name) === token)
     if (i < 0) return undefined
     const state = this.machine.step(place.state, FIRST_TOKEN + i)
-    return state.dead ? undefined : { state, string: '', inString: state.inString, items: undefined }
+    return state.dead ? undefined : { state, string: '', items: undefined }
   }
 }
 
