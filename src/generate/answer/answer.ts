@@ -3,7 +3,7 @@ import { atOnce, during, inStage, inTurns, type Slices } from '../../platform/in
 import { type Drafted, type DraftRoom, FreePath, type OpenPath, type Path } from '../drafts/path.js'
 import { ChannelStretch } from './channel-stretch.js'
 import { Dry } from './dry.js'
-import { Mask, refusalOf } from './guided.js'
+import { allBut, refusalOf } from './guided.js'
 import { BetweenStretch, CallStretch, DocumentStretch } from './guided-stretch.js'
 import type { Lane, Outlook } from './lane.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
@@ -36,7 +36,8 @@ export class AnswerDecoder implements Lane, Writing {
   /** What the device's sampler is told in every step alike. */
   readonly #drawn: Drawn
   readonly #dry: Dry | undefined
-  #mask: Mask | undefined
+  /** Used again for every step. */
+  #mask: Uint32Array | undefined
   /** Those that have not begun. */
   readonly #segments: Segment[]
   /** The one that is being written. */
@@ -306,8 +307,8 @@ export class AnswerDecoder implements Lane, Writing {
 
   *#nextMask(): Slices<Uint32Array | undefined> {
     if (!this.#stretch.mask && !this.mustGoOn) return undefined
-    this.#mask ??= new Mask(this.plan.vocabSize)
-    const made = this.#stretch.mask?.(this.#mask) ?? this.#mask.allBut([...this.plan.text.ends, ...this.stops])
+    this.#mask ??= new Uint32Array(Math.ceil(this.plan.vocabSize / 32))
+    const made = this.#stretch.mask?.(this.#mask) ?? allBut(this.#mask, [...this.plan.text.ends, ...this.stops])
     return made instanceof Uint32Array ? made : yield* made
   }
 }

@@ -1,7 +1,7 @@
 import type { Sampled } from '../../contract/index.js'
 import type { Channels } from '../channels.js'
 import { thoughtBudget, thoughtWish } from '../thinking.js'
-import type { Mask } from './guided.js'
+import { only } from './guided.js'
 import type { Segment } from './plan.js'
 import type { Stretch, Writing } from './stretch.js'
 
@@ -50,8 +50,8 @@ export class ChannelStretch implements Stretch {
     ]
   }
 
-  mask(mask: Mask): Uint32Array {
-    return mask.only(this.#ways.keys())
+  mask(mask: Uint32Array): Uint32Array {
+    return only(mask, this.#ways.keys())
   }
 
   advance(): boolean {

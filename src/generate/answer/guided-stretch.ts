@@ -4,7 +4,7 @@ import { foresee } from '../drafts/foresee.js'
 import { OpenValue } from '../drafts/open-value.js'
 import { type DraftRoom, GuidedPath, type OpenPath, type Path } from '../drafts/path.js'
 import { DocumentEvidence } from '../evidence/evidence.js'
-import { Guided, type Mask } from './guided.js'
+import { Guided, only } from './guided.js'
 import { logprobOf } from './sampling.js'
 import type { Stretch, Writing } from './stretch.js'
 
@@ -32,8 +32,8 @@ abstract class GuidedStretch implements Stretch {
   /** Shows bytes, of the token that was sampled or of none. */
   protected abstract show(bytes: Uint8Array, sampled?: Sampled): void
 
-  mask(mask: Mask): Uint32Array | Slices<Uint32Array> {
-    return mask.allowed(this.guided, this.answer.remaining)
+  mask(mask: Uint32Array): Uint32Array | Slices<Uint32Array> {
+    return this.guided.allowed(mask, this.answer.remaining)
   }
 
   advance(): boolean {
@@ -118,10 +118,10 @@ export class DocumentStretch extends GuidedStretch {
     this.#choosing = markers.mayOpen && markers.opening('').length > 0 && markers.shortest <= remaining
   }
 
-  override mask(mask: Mask): Uint32Array | Slices<Uint32Array> {
-    if (this.#certain.length > 0) return mask.only([this.#certain[0]!])
+  override mask(mask: Uint32Array): Uint32Array | Slices<Uint32Array> {
+    if (this.#certain.length > 0) return only(mask, [this.#certain[0]!])
     const call = this.#choosing ? this.answer.markers.opening('').slice(0, 1) : []
-    return mask.allowed(this.guided, this.answer.remaining, call)
+    return this.guided.allowed(mask, this.answer.remaining, call)
   }
 
   settings(mask: Uint32Array): Partial<SampleSettings> {
@@ -257,9 +257,9 @@ export class BetweenStretch implements Stretch {
     this.#answer = answer
   }
 
-  mask(mask: Mask): Uint32Array {
+  mask(mask: Uint32Array): Uint32Array {
     const { next, separator, closing } = this.#answer.markers
-    return mask.only(separator.length > 0 ? [separator[0]!, closing[0]!] : [...this.#answer.plan.text.ends, next[0]!])
+    return only(mask, separator.length > 0 ? [separator[0]!, closing[0]!] : [...this.#answer.plan.text.ends, next[0]!])
   }
 
   take({ token }: Sampled): void {

@@ -3,36 +3,18 @@ import { bytesOf, type ForcedRun, forcedTokens, GrammarError, narrow } from '../
 import { atOnce, type Slices } from '../../platform/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
-/** The tokens that may come next, in one buffer that is used again for every step. */
-export class Mask {
-  readonly #words: Uint32Array
+/** Makes a mask one of these tokens alone. */
+export function only(mask: Uint32Array, tokens: Iterable<number>): Uint32Array {
+  mask.fill(0)
+  for (const token of tokens) mask[token >>> 5]! |= 1 << (token & 31)
+  return mask
+}
 
-  constructor(vocabSize: number) {
-    this.#words = new Uint32Array(Math.ceil(vocabSize / 32))
-  }
-
-  only(tokens: Iterable<number>): Uint32Array {
-    this.#words.fill(0)
-    return this.#add(tokens)
-  }
-
-  allBut(tokens: Iterable<number>): Uint32Array {
-    this.#words.fill(0xffffffff)
-    for (const token of tokens) this.#words[token >>> 5]! &= ~(1 << (token & 31))
-    return this.#words
-  }
-
-  /** What a grammar allows, and tokens beside it. */
-  *allowed(guided: Guided, budget: number, beside: Iterable<number> = []): Slices<Uint32Array> {
-    const some = yield* guided.maskInSlices(this.#words, budget)
-    if (!some) throw new V1Error(500, 'The grammar allows no token here.')
-    return this.#add(beside)
-  }
-
-  #add(tokens: Iterable<number>): Uint32Array {
-    for (const token of tokens) this.#words[token >>> 5]! |= 1 << (token & 31)
-    return this.#words
-  }
+/** And of all but these. */
+export function allBut(mask: Uint32Array, tokens: Iterable<number>): Uint32Array {
+  mask.fill(0xffffffff)
+  for (const token of tokens) mask[token >>> 5]! &= ~(1 << (token & 31))
+  return mask
 }
 
 export interface GuidedRun extends ForcedRun {
@@ -108,6 +90,14 @@ export class Guided {
     narrow(into, constraint.forced(), this.#next, this.#tokenizer)
     for (let i = 0; i < into.length; i++) if (into[i] !== 0) return true
     return false
+  }
+
+  /** The mask of what may come next, and of tokens beside it. */
+  *allowed(mask: Uint32Array, budget: number, beside: Iterable<number> = []): Slices<Uint32Array> {
+    const some = yield* this.maskInSlices(mask, budget)
+    if (!some) throw new V1Error(500, 'The grammar allows no token here.')
+    for (const token of beside) mask[token >>> 5]! |= 1 << (token & 31)
+    return mask
   }
 
   /** The grammar as it stands. */

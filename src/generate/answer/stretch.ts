@@ -1,7 +1,6 @@
 import type { Sampled, SampleSettings } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
 import type { DraftRoom, OpenPath, Path } from '../drafts/path.js'
-import type { Mask } from './guided.js'
 import type { AnswerOutput } from './output.js'
 import type { AnswerPlan, Markers, Segment } from './plan.js'
 import type { Thought } from './thought.js'
@@ -11,8 +10,8 @@ import type { TokenLog } from './token-log.js'
 export interface Stretch {
   /** It is the one that is written from here on. Absent: nothing is to be done for that. */
   begin?(): void
-  /** What may come next. Absent: anything, once the answer may end. */
-  mask?(mask: Mask): Uint32Array | Slices<Uint32Array>
+  /** What may come next, said in `mask`. Absent: anything, once the answer may end. */
+  mask?(mask: Uint32Array): Uint32Array | Slices<Uint32Array>
   /** What the draw of the next token needs beside the settings of every answer. Absent: nothing. */
   settings?(mask: Uint32Array): Partial<SampleSettings>
   /** Adds what is certain, or ends; false: a token has to be drawn. Absent: nothing is ever certain. */
