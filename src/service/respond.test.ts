@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../contract/errors.js'
 import { wholeTexts } from '../platform/turns.js'
 import type { Dialect, EndpointEntry, Exchange, Method, Route, RouteResponse, Service } from './answer/service.js'
-import { Json } from './answer/service.js'
+import { jsonResponse } from './answer/service.js'
 import type { Caller } from './door/auth.js'
 import { type Door, Router, respond } from './respond.js'
 import { Deadlines } from './stream/abort.js'
@@ -113,10 +113,10 @@ describe('an answer', () => {
   })
 
   it('may be a document, long or short, and a stream, which does not say how long it is', async () => {
-    const short = await setUp({ route: () => ({ ...OK, body: new Json([1]) }) }).send()
+    const short = await setUp({ route: () => ({ ...OK, body: jsonResponse([1]).body }) }).send()
     expect([short.text, short.headers.get('content-length')]).toEqual(['[1]', '3'])
     const many = Array.from({ length: 20_000 }, (_, i) => `item ${i}`)
-    const long = await setUp({ route: () => ({ ...OK, body: new Json(many) }) }).send()
+    const long = await setUp({ route: () => ({ ...OK, body: jsonResponse(many).body }) }).send()
     expect([JSON.parse(long.text), long.headers.get('content-length')]).toEqual([many, null])
     const stream = new Response('of its own').body
     const streamed = await setUp({ route: () => ({ ...OK, body: stream }) }).send()

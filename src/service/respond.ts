@@ -5,7 +5,6 @@ import {
   type EndpointEntry,
   type Exchange,
   errorHeaders,
-  Json,
   type Method,
   type RouteResponse,
   requestError,
@@ -55,7 +54,7 @@ export async function respond(
   const line = new LogLine(service, { requestId: id, method: request.method, path }, began)
   const toResponse = ({ status, body: given, headers }: RouteResponse) => {
     // What is still to be spelled comes of a route, which only a known caller reaches.
-    const body = given instanceof Json ? given.sent(line.caller!.id) : given
+    const body = typeof given === 'function' ? given(line.caller!.id) : given
     // What is whole says how long it is: servers send it in one piece, and clients know when they have all of it.
     const sent: Record<string, string> = {
       'x-request-id': id,

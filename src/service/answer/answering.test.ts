@@ -4,10 +4,9 @@ import { V1Error } from '../../contract/errors.js'
 import { Constraints } from '../../grammar/constraints/constraints.js'
 import { Deadlines } from '../stream/abort.js'
 import { SSE_HEADERS } from '../stream/sse.js'
-import { AnswerChoice, type CallSpec, type Reply, type ReplyHead, type StreamReply } from '../wire/reply.js'
+import type { AnswerChoice, CallSpec, Reply, ReplyHead, StreamReply } from '../wire/reply.js'
 import { answering, checkChoice, type RunRequest } from './answering.js'
 import type { Exchange, RouteResponse, Service } from './service.js'
-import { Json } from './service.js'
 
 const text = (content: string, choice = 0): Part => ({ type: 'text-delta', choice, text: content })
 const finish = (choice = 0): Part => ({ type: 'finish', choice, reason: 'stop' })
@@ -119,7 +118,7 @@ function ask(part: Setup = {}) {
   return { answer, steps, calls, heads, ends, logged, client, parts }
 }
 
-const bodyOf = ({ body }: RouteResponse) => (body instanceof Json ? JSON.parse(body.sent('me') as string) : body)
+const bodyOf = ({ body }: RouteResponse) => (typeof body === 'function' ? JSON.parse(body('me') as string) : body)
 /** Once all is done that was begun: what goes on without its client is awaited by nobody. */
 const ended = ({ ends }: { readonly ends: readonly unknown[] }) => vi.waitFor(() => expect(ends).toHaveLength(1))
 
@@ -175,7 +174,7 @@ describe('an answer that is sent whole', () => {
 })
 
 describe('a last look that takes its time, or calls with gaps', () => {
-  const choiceOf = (...toolCalls: AnswerChoice['toolCalls']) => Object.assign(new AnswerChoice(0), { toolCalls })
+  const choiceOf = (...toolCalls: AnswerChoice['toolCalls']) => ({ index: 0, text: '', reasoning: '', toolCalls })
   const constraint = (faultOf: Constrained['faultOf']): Constrained => ({ notEnforced: [], faultOf })
 
   it.each([

@@ -87,7 +87,8 @@ export interface RequestUsage {
 /** A response before the headers that all responses share. */
 export interface RouteResponse {
   readonly status: number
-  readonly body: string | ReadableStream<Uint8Array> | Json | null
+  /** A function: a document that is still to be spelled, for this caller. */
+  readonly body: string | ReadableStream<Uint8Array> | null | ((caller: string) => string | ReadableStream<Uint8Array>)
   readonly headers: Readonly<Record<string, string>>
   /** It goes on after the handler has returned, and ends the exchange itself. */
   readonly streams?: boolean
@@ -97,23 +98,10 @@ export type Route = (service: Service, exchange: Exchange) => RouteResponse | Pr
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-export function jsonResponse(body: unknown, headers?: Readonly<Record<string, string>>): RouteResponse {
-  return { status: 200, body: new Json(body), headers: headers ? { ...JSON_TYPE, ...headers } : JSON_TYPE }
-}
-
-/** A document that is still to be spelled: what a model or a store gives back may be many megabytes. */
-export class Json {
-  readonly #value: unknown
-
-  constructor(value: unknown) {
-    this.#value = value
-  }
-
-  /** Whole, where it is short; a long one as it is read, each piece in a turn of its own, this caller's. */
-  sent(caller: string | undefined): string | ReadableStream<Uint8Array> {
-    if (isSmall(this.#value)) return textOfJson(this.#value)
-    return streamOf(spelled(this.#value), caller)
-  }
+/** What a model or a store gives back may be many megabytes: it is sent whole where it is short, else as it is spelled. */
+export function jsonResponse(value: unknown, headers?: Readonly<Record<string, string>>): RouteResponse {
+  const body = (caller: string) => (isSmall(value) ? textOfJson(value) : streamOf(spelled(value), caller))
+  return { status: 200, body, headers: headers ? { ...JSON_TYPE, ...headers } : JSON_TYPE }
 }
 
 /** As a stream, each piece in a turn of its own. */

@@ -22,34 +22,33 @@ export interface ToolCallSoFar {
 }
 
 /** One of the `n` answers as far as it has come. */
-export class AnswerChoice {
+export interface AnswerChoice {
   readonly index: number
-  text = ''
-  reasoning = ''
-  readonly toolCalls: (ToolCallSoFar | undefined)[] = []
-  finish: 'stop' | 'length' | 'tool_calls' | undefined
+  text: string
+  reasoning: string
+  readonly toolCalls: (ToolCallSoFar | undefined)[]
+  finish?: 'stop' | 'length' | 'tool_calls'
   /** Which of the texts that end an answer ended it. */
-  stop: string | undefined
+  stop?: string | undefined
   /** What the values of its document rest on, where that was asked for: it grows with each of them. */
-  evidence: EvidenceOfDocument | undefined
+  evidence?: EvidenceOfDocument
   /** All of its tokens, where they were asked for. */
-  tokens: readonly number[] | undefined
+  tokens?: readonly number[] | undefined
+}
 
-  constructor(index: number) {
-    this.index = index
-  }
-
-  /** The tool call at this place; new ones without an id of their own are given one, by which clients answer them. */
-  toolCall(index: number, id: string | undefined, name: string | undefined): ToolCallSoFar {
-    const known = this.toolCalls[index]
-    if (known) return known
-    if (index > this.toolCalls.length) throw new Error(`The engine began tool call ${index} before the one before it.`)
-    if (!name) throw new Error(`The engine began tool call ${index} without its name.`)
-    const isTaken = this.toolCalls.some((other) => other?.id === id)
-    const call = { id: !id || isTaken ? toolCallId() : id, name, arguments: '' }
-    this.toolCalls[index] = call
-    return call
-  }
+/** The tool call that a part is of; new ones without an id of their own are given one, by which clients answer them. */
+function toolCallOf(
+  { toolCalls }: AnswerChoice,
+  { index, id, name }: Part & { type: 'tool-call-delta' },
+): ToolCallSoFar {
+  const known = toolCalls[index]
+  if (known) return known
+  if (index > toolCalls.length) throw new Error(`The engine began tool call ${index} before the one before it.`)
+  if (!name) throw new Error(`The engine began tool call ${index} without its name.`)
+  const isTaken = toolCalls.some((other) => other?.id === id)
+  const call = { id: !id || isTaken ? toolCallId() : id, name, arguments: '' }
+  toolCalls[index] = call
+  return call
 }
 
 /** Keeps count of an answer while its parts go by, whichever form they are sent in. */
@@ -67,7 +66,7 @@ export class Answer {
   #silent = false
 
   constructor(n: number) {
-    this.choices = Array.from({ length: n }, (_, index) => new AnswerChoice(index))
+    this.choices = Array.from({ length: n }, (_, index) => ({ index, text: '', reasoning: '', toolCalls: [] }))
     this.#open = n
   }
 
@@ -114,7 +113,7 @@ export class Answer {
     } else if (part.type === 'evidence') choice.evidence = withEvidence(choice.evidence, evidenceIn(part))
     else if (part.type === 'reasoning-delta') choice.reasoning += part.text
     else if (part.type === 'tool-call-delta') {
-      const call = choice.toolCall(part.index, part.id, part.name)
+      const call = toolCallOf(choice, part)
       call.arguments += part.arguments
       return part.id === call.id ? part : { ...part, id: call.id }
     } else {
