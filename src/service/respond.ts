@@ -51,7 +51,7 @@ export async function respond(
   const id = newId('req_')
   const url = requestUrlOf(request.url)
   const path = url?.pathname ?? pathOf(request.url) ?? ''
-  const line = new LogLine(service, { requestId: id, method: request.method, path }, began)
+  const line = logLine(service, { requestId: id, method: request.method, path }, began)
   const toResponse = ({ status, body: given, headers }: RouteResponse) => {
     // What is still to be spelled comes of a route, which only a known caller reaches.
     const body = typeof given === 'function' ? given(line.caller!.id) : given
@@ -194,47 +194,35 @@ function closing(): V1Error {
   return new V1Error(503, 'The service is closing and takes no new requests.', { code: 'closing', retryAfter: 5 })
 }
 
-type EndDetails = Parameters<Exchange['end']>[1]
-
 /** The request's line in the log: filled in on the way, written once. */
-class LogLine {
-  caller: Caller | undefined
-  project: string | null | undefined
+interface LogLine {
+  caller?: Caller
+  project?: string | null
   /** As the table has it; what is not there is counted as none. */
-  endpoint = 'none'
+  endpoint: string
   /** Of the endpoint, where it has one. */
-  dialect: Dialect | undefined
-  readonly #service: Service
-  readonly #about: { requestId: string; method: string; path: string }
-  readonly #began: number
-  #written = false
+  dialect?: Dialect | undefined
+  readonly write: Exchange['end']
+}
 
-  constructor(service: Service, about: { requestId: string; method: string; path: string }, began: number) {
-    this.#service = service
-    this.#about = about
-    this.#began = began
+function logLine(service: Service, about: { requestId: string; method: string; path: string }, began: number): LogLine {
+  let written = false
+  const line: LogLine = {
+    endpoint: 'none',
+    write(status, details) {
+      if (written) return
+      written = true
+      const durationMs = performance.now() - began
+      const { caller, project, endpoint } = line
+      service.metrics?.ended({ endpoint, status, seconds: durationMs / 1000, usage: details?.usage })
+      try {
+        service.log({ type: 'request', ...about, status, durationMs, caller: caller?.id, project, ...details })
+      } catch (error) {
+        console.error('local-v1: log threw an error.', error)
+      }
+    },
   }
-
-  readonly write = (status: number, details?: EndDetails): void => {
-    if (this.#written) return
-    this.#written = true
-    const durationMs = performance.now() - this.#began
-    const { caller, project, endpoint } = this
-    this.#service.metrics?.ended({ endpoint, status, seconds: durationMs / 1000, usage: details?.usage })
-    try {
-      this.#service.log({
-        type: 'request',
-        ...this.#about,
-        status,
-        durationMs,
-        caller: caller?.id,
-        project,
-        ...details,
-      })
-    } catch (error) {
-      console.error('local-v1: log threw an error.', error)
-    }
-  }
+  return line
 }
 
 /** What lies at one path: an endpoint for each method that it takes. */

@@ -116,10 +116,12 @@ export function readReturnTokens(body: JsonObject): { readonly returnTokens?: tr
 /** How long a model shall think, in the words of all endpoints. */
 export const anEffort = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
-/** Qwen's name for it, and vLLM's. */
-const BUDGETS = ['thinking_budget', 'thinking_token_budget'] as const
 /** What local servers' and hosts' words ask of thoughts. */
-export const THINKING_FIELDS: readonly string[] = ['thinking', 'enable_thinking', 'chat_template_kwargs', ...BUDGETS]
+export const THINKING_FIELDS: readonly string[] = [
+  ...['thinking', 'enable_thinking', 'chat_template_kwargs'],
+  // Qwen's name for it, and vLLM's.
+  ...['thinking_budget', 'thinking_token_budget'],
+]
 /** What OpenRouter's `reasoning` has beside OpenAI's `effort`. */
 export const REASONING_SWITCHES = ['enabled', 'max_tokens'] as const
 
@@ -140,8 +142,11 @@ export function readThinking(body: JsonObject): Thinking {
     isRecord(body.thinking) && body.thinking.type === 'enabled' && { thinkingField: 'thinking' },
     reasoning.enabled === true && { thinkingField: 'reasoning.enabled' },
   ].find(Boolean)
-  const places = [...BUDGETS.map((name) => [body, name, ''] as const), [reasoning, 'max_tokens', 'reasoning'] as const]
-  for (const [holder, name, path] of places) {
+  for (const [holder, name, path] of [
+    [body, 'thinking_budget', ''],
+    [body, 'thinking_token_budget', ''],
+    [reasoning, 'max_tokens', 'reasoning'],
+  ] as const) {
     const thinkingBudget = optional(holder, name, path, aTokenCount)
     if (thinkingBudget !== undefined) return { thinkingBudget, thinkingField: at(path, name), ...switched }
   }
