@@ -180,7 +180,7 @@ export class DocumentStretch extends GuidedStretch {
     const { call, text } = this.answer.plan
     const scored = call.topLogprobs === undefined ? undefined : sampled
     this.answer.out.content(bytes, scored && logprobOf(scored, text.tokenizer, call))
-    this.#tell(this.#evidence?.push(bytes, this.answer.remaining))
+    if (this.#evidence) this.#tell(this.#evidence.push(bytes, this.answer.remaining))
   }
 
   protected override ended(sampled?: Sampled): void {
@@ -190,7 +190,7 @@ export class DocumentStretch extends GuidedStretch {
   }
 
   /** Where the model has to be asked once more, nothing is drawn until it has answered. */
-  #tell(found: readonly (Evidence | Promise<Evidence>)[] = []): void {
+  #tell(found: readonly (Evidence | Promise<Evidence>)[]): void {
     const { out } = this.answer
     const first = found.findIndex((evidence) => evidence instanceof Promise)
     for (const evidence of first < 0 ? found : found.slice(0, first)) out.evidence(evidence as Evidence)

@@ -16,7 +16,7 @@ export class TokenLog {
     this.kept = prompt.length
     this.counts = counting ? new Map() : undefined
     this.seen = marked === undefined ? undefined : new Uint32Array(Math.ceil(marked / 32))
-    for (const token of prompt) this.#mark(token)
+    if (this.seen) for (const token of prompt) mark(this.seen, token)
   }
 
   get generated(): number {
@@ -27,7 +27,7 @@ export class TokenLog {
     for (const token of tokens) {
       this.tokens.push(token)
       this.counts?.set(token, (this.counts.get(token) ?? 0) + 1)
-      this.#mark(token)
+      if (this.seen) mark(this.seen, token)
     }
   }
 
@@ -43,8 +43,8 @@ export class TokenLog {
   settle(): void {
     this.kept = this.tokens.length
   }
+}
 
-  #mark(token: number): void {
-    if (this.seen) this.seen[token >>> 5]! |= 1 << (token & 31)
-  }
+function mark(seen: Uint32Array, token: number): void {
+  seen[token >>> 5]! |= 1 << (token & 31)
 }

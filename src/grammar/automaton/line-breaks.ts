@@ -40,11 +40,6 @@ export class BlankFrame extends Frame {
   }
 }
 
-/** What a frame is behind the white space that may come before it. */
-export function bare(frame: Frame | undefined): Frame | undefined {
-  return frame !== undefined && (frame.traits & SPACED) !== 0 ? (frame as BlankFrame).inner : frame
-}
-
 const NEWLINE = 0x0a
 const outermost = new WeakMap<Layout, LineBreaks>()
 

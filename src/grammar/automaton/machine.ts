@@ -11,11 +11,12 @@ import {
   IN_STRING,
   OPENS_ITEMS,
   open,
+  SPACED,
   UNCERTAIN,
   UNKNOWN_ITEM,
   type UnknownItemFrame,
 } from './frame.js'
-import { bare } from './line-breaks.js'
+import type { BlankFrame } from './line-breaks.js'
 import { MemberFrame } from './member.js'
 
 /** Where the automaton may stand, all threads together. One object per distinct set, so that work is done once. */
@@ -103,6 +104,11 @@ function isUnresolved(cell: Cell): boolean {
   if (isOf(cell, COLON)) return holders(cell).some(lacksKey)
   const frame = bare(cell.frame)
   return frame instanceof MemberFrame && frame.state.unresolved && frame.state.home.shape.isSet
+}
+
+/** What a frame is behind the white space that may come before it. */
+function bare(frame: Frame | undefined): Frame | undefined {
+  return frame !== undefined && (frame.traits & SPACED) !== 0 ? (frame as BlankFrame).inner : frame
 }
 
 function holders(cell: Cell): readonly Cell[] {

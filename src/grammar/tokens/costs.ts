@@ -45,9 +45,13 @@ export class TokenCosts {
   }
 
   of(state: State): number {
-    return getOrMake(this.#states, state, () => {
-      return state.cells.reduce((least, cell) => Math.min(least, this.ofCell(cell)), Infinity)
-    })
+    let least = this.#states.get(state)
+    if (least === undefined) {
+      least = Infinity
+      for (const cell of state.cells) least = Math.min(least, this.ofCell(cell))
+      this.#states.set(state, least)
+    }
+    return least
   }
 
   ofCell(cell: Cell): number {
