@@ -97,6 +97,10 @@ function together(text: string): Answered {
     for (const { delta, finish_reason: finish, evidence: added } of choices) {
       content += delta.content ?? ''
       reason = finish ?? reason
+      if (finish) {
+        if (JSON.stringify(added) !== JSON.stringify(evidence)) return { error: 'the end tells other evidence' }
+        continue
+      }
       for (const pointer of Object.keys(added ?? {})) {
         if (evidence && Object.hasOwn(evidence, pointer)) return { error: `${pointer} is told twice` }
       }
