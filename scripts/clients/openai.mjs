@@ -102,6 +102,19 @@ export function calls({ nano, scripted, key }) {
       const asked = { model: told.NANO, instructions: told.INSTRUCTIONS, input: told.TEXT, text }
       return told.anOrder((await small.responses.parse(asked)).output_parsed)
     },
+    'chat.completions.stream, responses.stream: evidence': async () => {
+      const chat = {
+        model: told.NANO,
+        messages: told.MESSAGES,
+        response_format: zodResponseFormat(told.Order, 'order'),
+      }
+      const { choices } = await small.chat.completions.stream({ ...chat, evidence: true }).finalChatCompletion()
+      const text = { format: zodTextFormat(told.Order, 'order') }
+      const asked = { model: told.NANO, instructions: told.INSTRUCTIONS, input: told.TEXT, text, evidence: true }
+      const { output } = await small.responses.stream(asked).finalResponse()
+      told.same(Object.keys(choices[0].evidence), Object.keys(output[0].content[0].evidence))
+      return told.same(Object.keys(choices[0].evidence), ['/product', '/quantity', '/urgent'])
+    },
     'responses: tools, and their outputs': async () => {
       const asked = { model: told.AGENT, tools: [tool] }
       const { output } = await client.responses.create({ ...asked, input: 'Weather?' })
