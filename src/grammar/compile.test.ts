@@ -475,6 +475,17 @@ describe('unknown words', () => {
     expect(lenient.notEnforced.map((each) => each.keyword)).toContain(word)
   })
 
+  it.each<[Record<string, unknown>, string]>([
+    [{ properties: { place: { type: 'object', description: 'Where.', city: isText } } }, '/properties/place'],
+    [{ items: { type: 'object', additionalProperties: false, city: isText, street: { $ref: '#' } } }, '/items'],
+    [{ $defs: { a: { type: 'object', required: ['city'], city: isText } }, $ref: '#/$defs/a' }, '/$defs/a'],
+    [{ anyOf: [{ type: 'object', city: { properties: {} } }, { type: 'null' }] }, '/anyOf/0'],
+  ])('that stand where properties were forgotten are refused below, too: %j', (schema, path) => {
+    const refused = refusal(schema)
+    expect([refused.keyword, `/${refused.path.join('/')}`]).toEqual(['city', path])
+    expect(refused.message).toContain("properties belong under 'properties'")
+  })
+
   it.each<Record<string, unknown>>([
     { 'x-city': isText },
     { _city: isText, $city: isText },
@@ -487,6 +498,10 @@ describe('unknown words', () => {
     { type: 'object', city: 'Bern', options: { enum: 'a' }, labels: ['type'] },
     { items: { city: isText } },
     { properties: { place: { city: isText } } },
+    { properties: { place: { type: 'object', city: isText, propertyOrder: 5 } } },
+    { properties: { place: { type: 'object', city: isText, 'x-order': 5, properties: {} } } },
+    { properties: { place: { type: 'object', city: 'Bern', ui: { type: 'textarea' } } } },
+    { properties: { done: { type: 'boolean', pbj: { type: 'boolean' } } } },
   ])('whose values are schemas are annotations all the same beside what says more, or below: %j', (schema) => {
     expect(compile(schema, { strict: false }).notEnforced).toEqual([])
     compile(schema)

@@ -38,7 +38,7 @@ function keywordsOf(context: Context, site: Site, schema: Keyworded): Keyword[] 
     if (keyword !== undefined) {
       if (site.resource.draft >= (keyword.since ?? 0)) found.add(keyword)
     } else if (!ANNOTATIONS.has(word)) {
-      const why = whyForeign(word, schema[word]) ?? (site.trail ? undefined : whyMisplaced(word, schema))
+      const why = whyForeign(word, schema[word]) ?? whyMisplaced(word, schema, site)
       if (why !== undefined) context.refuse(refusal(site, word, why))
     }
   }
@@ -100,25 +100,31 @@ function whyForeign(word: string, value: unknown): string | undefined {
     : undefined
 }
 
-/** What a whole schema may say without a word about any property. */
+/** What a schema may say without a word about any property. */
 const BARE = new Set(['type', 'required', 'additionalProperties'])
 /** Of these a value is known to be a schema. */
 const TELLING = ['type', '$ref', 'enum', 'properties', 'anyOf', 'oneOf', 'allOf']
 
 /**
- * Why a word of the whole schema is no annotation where nothing beside it says what the document has: who leaves out
- * `properties` would be answered with anything.
+ * Why a word is no annotation where nothing beside it says what an object has: who leaves out `properties` would be
+ * answered with anything. Below the whole schema editors put more of their own: there its type must be said, and no other
+ * word be theirs.
  */
-function whyMisplaced(word: string, whole: Readonly<Record<string, unknown>>): string | undefined {
-  const value = whole[word]
-  if (isOnPurpose(word) || word.startsWith('$') || !isRecord(value)) return undefined
-  if (!Object.keys(whole).every((each) => BARE.has(each) || !WORDS.has(each))) return undefined
-  if (whole.type !== undefined && whole.type !== 'object') return undefined
-  const isSchema = TELLING.some((each) => Object.hasOwn(value, each) && WORDS.get(each)!.shape(value[each]))
-  return isSchema
-    ? `'${word}' is not a keyword, but its value is a schema: properties belong under 'properties'.`
-    : undefined
+function whyMisplaced(word: string, schema: Readonly<Record<string, unknown>>, { trail }: Site): string | undefined {
+  if (!isMisplaced(word, schema[word])) return undefined
+  if (schema.type !== 'object' && (trail || schema.type !== undefined)) return undefined
+  for (const each of Object.keys(schema)) {
+    if (WORDS.has(each) ? !BARE.has(each) : trail && !ANNOTATIONS.has(each) && !isMisplaced(each, schema[each]))
+      return undefined
+  }
+  return `'${word}' is not a keyword, but its value is a schema: properties belong under 'properties'.`
 }
+
+const isMisplaced = (word: string, value: unknown): boolean =>
+  !isOnPurpose(word) &&
+  !word.startsWith('$') &&
+  isRecord(value) &&
+  TELLING.some((each) => Object.hasOwn(value, each) && WORDS.get(each)!.shape(value[each]))
 
 /** A leading `_` or `x-` says that the word is no keyword on purpose. */
 const isOnPurpose = (word: string): boolean => word.startsWith('_') || word.startsWith('x-')
