@@ -27,8 +27,8 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 224_500,
-  './browser': 590_500,
+  '.': 225_500,
+  './browser': 591_500,
   // What points at values, and the readers of numbers and dates.
   './core': 506_000,
   './webgpu': 506_000,
@@ -224,7 +224,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_675_500)
+    expect(packed.size).toBeLessThan(1_677_500)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

@@ -44,17 +44,21 @@ export function serviceWorker(
   v1: V1 | { readonly basePath: string },
   options: ServiceWorkerOptions = {},
 ): ServiceWorkerPart {
+  const { claim = true, preload, ...others } = options
+  for (const name of Object.keys(others)) {
+    throw new TypeError(`serviceWorker: '${name}' is not an option; the options are claim, preload.`)
+  }
   const routing = serviceWorkerScope()
   const hosting = hostScope()
   const isService = 'fetch' in v1
   if (routing) {
     const routed = isService ? v1 : pagesAlone(v1.basePath)
-    return { handle: route(routed, routing, { claim: options.claim ?? true }) }
+    return { handle: route(routed, routing, { claim }) }
   }
   if (!hosting) {
     throw new TypeError('serviceWorker: call it in the script of a service worker, and install() in the page.')
   }
   if (!isService) throw new TypeError('serviceWorker: the worker that runs the models is given a service, createV1().')
-  host(v1, hosting, options.preload)
+  host(v1, hosting, preload)
   return { handle: () => false }
 }

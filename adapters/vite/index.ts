@@ -39,14 +39,18 @@ export { ISOLATION_HEADERS } from './files.js'
  * ```
  */
 export function localV1(options: LocalV1Options = {}): Plugin {
-  const { script = 'v1.js', isolate = true } = options
+  const { worker, models, script = 'v1.js', isolate = true, ...others } = options
+  for (const name of Object.keys(others)) {
+    const there = 'the options are worker, models, script, isolate.'
+    throw new TypeError(`local-v1/vite: '${name}' is not an option; ${there}`)
+  }
   if (!/^[\w-][\w./-]*\.m?js$/.test(script) || script.includes('..')) {
     throw new TypeError(`local-v1/vite: 'script' must be the path of a script in the output folder, like 'v1.js'.`)
   }
-  if (options.worker !== undefined && options.models !== undefined) {
+  if (worker !== undefined && models !== undefined) {
     throw new TypeError("local-v1/vite: give 'worker', which names its own models, or 'models'.")
   }
-  const source = options.worker ?? { models: options.models ?? ['local-v1/nano'] }
+  const source = worker ?? { models: models ?? ['local-v1/nano'] }
   let config: ResolvedConfig
   let nano: NanoFiles
   return {

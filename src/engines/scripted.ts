@@ -11,7 +11,7 @@ import {
   type TokenizeCall,
   textOf,
 } from '../contract/index.js'
-import { wait } from '../platform/index.js'
+import { assertOptions, type OptionNames, wait } from '../platform/index.js'
 
 /** What happens next: a part, an error, a wait of so many milliseconds. */
 export type Step = Part | Error | { readonly type: 'wait'; readonly ms: number }
@@ -50,10 +50,21 @@ export interface ScriptedOptions {
   readonly seed?: number
 }
 
+const OPTIONS: OptionNames<ScriptedOptions> = {
+  models: true,
+  capabilities: true,
+  embed: true,
+  decide: true,
+  delayMs: true,
+  seed: true,
+}
+
 const FINGERPRINT = 'fp_scripted'
 
 /** An engine that answers from a script, without a model: for tests of applications. */
-export function scripted({ models, capabilities, embed, decide, delayMs = 0, seed = 1 }: ScriptedOptions): Engine {
+export function scripted(options: ScriptedOptions): Engine {
+  assertOptions('scripted', options, OPTIONS)
+  const { models, capabilities, embed, decide, delayMs = 0, seed = 1 } = options
   const infos: ModelInfo[] = Object.entries(models).map(([id, script]) => ({
     id,
     ownedBy: 'scripted',

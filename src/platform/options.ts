@@ -10,10 +10,14 @@ export function assertOptions<Options extends object>(of: string, given: Options
   throw new TypeError(`${of}: '${unknown}' is not an option; the options are ${Object.keys(names).join(', ')}.`)
 }
 
-/** What is offered, by its id: of two with one id, a request could mean only one. */
-export function byId<Model extends { readonly id: string }>(of: string, models: readonly Model[]): Map<string, Model> {
+/** What is offered, by its id: of two with one id, a request could mean only one. `named`: how one is given an id. */
+export function byId<Model extends { readonly id: string }>(
+  of: string,
+  models: readonly Model[],
+  named = '{ id, from }',
+): Map<string, Model> {
   const found = new Map(models.map((model) => [model.id, model]))
   if (found.size === models.length) return found
   const { id } = models.find((model) => found.get(model.id) !== model)!
-  throw new TypeError(`${of}: '${id}' is in 'models' twice: leave one out, or give it another id, { id, from }.`)
+  throw new TypeError(`${of}: '${id}' is in 'models' twice: leave one out, or give it another id, ${named}.`)
 }

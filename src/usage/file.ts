@@ -1,4 +1,4 @@
-import { atOnce, inTurns, mapped, type Slices } from '../platform/index.js'
+import { assertOptions, atOnce, inTurns, mapped, type Slices } from '../platform/index.js'
 import { usageEntriesOf } from './entries.js'
 import type { UsageEvent, UsageLedger, UsageRow } from './ledger.js'
 import { LineFile } from './line-file.js'
@@ -22,6 +22,7 @@ export interface FileUsageOptions {
  * usage is counted in memory.
  */
 export function fileUsage(path: string, options: FileUsageOptions = {}): UsageLedger {
+  assertOptions<FileUsageOptions>('fileUsage', options, { maxLines: true })
   return fileUsageOn(nodeSystem, path, options)
 }
 

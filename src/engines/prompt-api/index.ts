@@ -9,6 +9,7 @@ import {
   V1Error,
 } from '../../contract/index.js'
 import { Needles } from '../../generate/index.js'
+import { assertOptions, type OptionNames } from '../../platform/index.js'
 import {
   type Availability,
   type LanguageModelApi,
@@ -47,6 +48,8 @@ export interface PromptApiOptions {
   readonly samplingMode?: SamplingMode
 }
 
+const OPTIONS: OptionNames<PromptApiOptions> = { id: true, languageModel: true, languages: true, samplingMode: true }
+
 /** How often a document that the browser got wrong is asked for again. */
 const TRIES = 3
 
@@ -57,6 +60,7 @@ const TRIES = 3
  * specification allows a cloud service of its maker.
  */
 export function promptApi(options: PromptApiOptions = {}): Engine {
+  assertOptions('promptApi', options, OPTIONS)
   return new PromptApi(options)
 }
 

@@ -24,6 +24,7 @@ import {
   type TokenizerInfoCall,
   V1Error,
 } from '../../contract/index.js'
+import { assertOptions } from '../../platform/index.js'
 
 export interface FallbackOptions {
   /**
@@ -43,6 +44,7 @@ export interface FallbackOptions {
  * ```
  */
 export function fallback(first: Engine, second: Engine, options: FallbackOptions = {}): Engine {
+  assertOptions<FallbackOptions>('fallback', options, { maxInFlight: true })
   return new Fallback(first, second, options.maxInFlight ?? Number.POSITIVE_INFINITY)
 }
 

@@ -1,4 +1,5 @@
 import { V1Error } from '../../contract/index.js'
+import { byId } from '../../platform/index.js'
 import type { AppConfig, ModelRecord, WebLlmLibrary } from './library.js'
 import type { WebLlmOptions } from './options.js'
 import { findOffered, type Offered, offer, provisionalId } from './records.js'
@@ -36,6 +37,7 @@ export class Catalog {
     this.#listed = (options.models ?? []).map((model) =>
       typeof model === 'string' ? { id: provisionalId(model) } : this.#own.find(({ record }) => record === model)!,
     )
+    byId('webllm', this.#listed, '{ model, model_id, model_lib }')
   }
 
   get listed(): readonly Listed[] {
