@@ -32,14 +32,20 @@ export function durationIn(
   }
   const { amounts, rest } = amountsIn(text, language, context)
   if (amounts.length === 0) return undefined
+  const isApart = (i: number) => i > 0 && !BETWEEN_AMOUNTS.test(text.slice(amounts[i - 1]!.end, amounts[i]!.start))
+  // "5 hours to 7 hours" are no twelve: of several lengths the last is guessed.
+  let last = 0
+  amounts.forEach((one, i) => {
+    if (isApart(i) || amounts.slice(last, i).some(({ unit }) => unit === one.unit)) last = i
+  })
   const counts = amounts.map(({ count, unit }) => [Math.abs(count.value ?? count.guess ?? 0), unit] as const)
-  const reading = inUnit(counts, unit)
+  const reading = inUnit(counts.slice(last), unit)
   const parts = new Set(amounts.map((amount) => amount.unit))
   // "2 hours or 3 hours", "2 to 3 hours": not one length. "-2 hours": none, but a difference or a dash before one.
   const doubt =
     rest || parts.size < amounts.length || amounts.some(({ count }) => count.value === null || count.value < 0)
   // "30 min to 1 hour", "2 hours (120 minutes)"
-  const apart = amounts.some(({ start }, i) => i > 0 && !BETWEEN_AMOUNTS.test(text.slice(amounts[i - 1]!.end, start)))
+  const apart = amounts.some((_, i) => isApart(i))
   const whole = { reading, start: amounts[0]!.start, end: amounts.at(-1)!.end }
   const { value, guess } = besides('duration', text, whole, LANGUAGES[language], context).reading
   const read = amounts.reduce((sum, { start, end }) => sum + end - start, 0)

@@ -81,6 +81,8 @@ describe('numbers', () => {
     ['上百人', null],
     ['3割引', null],
     ['3,5 trilyon', null],
+    ['4 bln', null],
+    ['2 mi', null],
     ['3,5 триллиона', null],
     ['5 yüz', null],
     ['六本木', null],
@@ -107,6 +109,15 @@ describe('numbers', () => {
     ['(3,00 €)', -3],
     ['-%3', -3],
   ])('%s is %s', (text, value) => expect(read('number', text)).toBe(value))
+
+  it.each([
+    ['4 bln', 'The fund has 4 bln dollars and it is the largest', 4e9],
+    ['4 bln', 'Budżet wynosi 4 bln zł w tym roku', null],
+    ['4 bln', 'La spesa è di 4 bln di euro', null],
+    ['3 bn', 'Le budget est de 3 bn dans les caisses', null],
+    ['2 mi', 'The distance is 2 mi from the station', 2],
+    ['2 mi', 'O lucro foi de 2 mi de reais no ano', null],
+  ])('%s in "%s" is %j', (text, around, value) => expect(read('number', text, around)).toBe(value))
 
   it('a mark of Arabic is no other one, whatever the language around it', () => {
     const german = 'Der Preis ist nicht auf der Rechnung und das ist'

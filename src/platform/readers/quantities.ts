@@ -157,6 +157,8 @@ const OPEN_SIZE = new RegExp(
   String.raw`^ ?(?:${anyWord(SIZES.filter((name) => name.length > 4))}\p{L}*|${anyWord(SIZES)})(?![\p{L}\d])`,
   'u',
 )
+/** In English alone: elsewhere `2 mi` may be two million. */
+const MILES = /^ ?mi(?![\p{L}\d])/u
 /** Accounts write what is owed in brackets. */
 export const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
 export const CLOSED = new RegExp(String.raw`^(?: ?(?:\p{Sc}|${CODE}))?\)`, 'u')
@@ -210,6 +212,7 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
       ((outer ?? inner) === undefined && MAYBE_SIGNED.test(left)) ||
       OPEN.test(text.slice(end) + behind) ||
       OPEN_SIZE.test(text.slice(end) + behind) ||
+      (language !== 'en' && MILES.test(text.slice(end) + behind)) ||
       (end === text.length && (/^[.,':٫،]?\d/.test(behind) || scaleAt(behind, 0, words, context) !== undefined)) ||
       OPEN_SCALE.test(text.slice(end) + behind) ||
       TRILLION.test(text.slice(last) + behind)
@@ -268,7 +271,6 @@ const SCALES: Readonly<Record<string, number>> = Object.fromEntries([
     mio: 1e6,
     mrd: 1e9,
     mld: 1e9,
-    bln: 1e9,
     lakh: 1e5,
     lakhs: 1e5,
     crore: 1e7,

@@ -205,6 +205,19 @@ describe('units', () => {
 })
 
 describe('durations', () => {
+  it.each([
+    ['5 hours - 7 hours', 7],
+    ['5-7 hours', 7],
+    ['5 Stunden bis 7 Stunden', 7],
+    ['30 min to 1 hour', 1],
+    ['1 hour 30 minutes to 2 hours 15 minutes', 2.25],
+    ['2 hours (120 minutes)', 2],
+    ['1 hour 30 minutes', null],
+  ])('of several lengths the last is guessed, not their sum: %s', (text, guess) => {
+    const { value, guess: guessed } = readValue({ type: 'duration', unit: 'hours' }, text)
+    expect([value, guessed]).toEqual(guess === null ? [1.5, undefined] : [null, guess])
+  })
+
   const read = (text: string, unit: 'hours' | 'days' | 'months' | 'years') =>
     readValue({ type: 'duration', unit }, text)
 

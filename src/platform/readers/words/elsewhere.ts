@@ -18,7 +18,7 @@ export const OPEN_ELSEWHERE = 'พัน หมื่น แสน ล้าน 
 
 /** How words of size begin that are not read, in whichever way they end. */
 export const SIZES_ELSEWHERE =
-  'bi tri bio bil billio billjon mr trilh trln трлн мил млд τρισ მლნ მლრდ ტრ մլն մլրդ տր տրիլ טריל ترليون تریلیون کھرب खरब खरव triliun miler millons billons duisend mjd miliwn biliwn triliwn mhile mhilliun bhilliun thrilliun milyard ming илјад илј милј mije mijë hiljad hilj અબજ ਅਰਬ ਖਰਬ ହଜାର දහස මිලියන බිලියන мян сая тэрбум миң ھزار ملين بلين dubu miliyan biliyan triliyan dausend milliounen мільен мільярд tûzen túsund milliuns milliardas ಮಿಲಿಯನ್ ಬಿಲಿಯನ್ ദശലക്ഷ ബില്യ ট্রিল tr cr lcr þ isigidi'.split(
+  'bi bn bln tri bio bil billio billjon mr trilh trln трлн мил млд τρισ მლნ მლრდ ტრ մլն մլրդ տր տրիլ טריל ترليون تریلیون کھرب खरब खरव triliun miler millons billons duisend mjd miliwn biliwn triliwn mhile mhilliun bhilliun thrilliun milyard ming илјад илј милј mije mijë hiljad hilj અબજ ਅਰਬ ਖਰਬ ହଜାର දහස මිලියන බිලියන мян сая тэрбум миң ھزار ملين بلين dubu miliyan biliyan triliyan dausend milliounen мільен мільярд tûzen túsund milliuns milliardas ಮಿಲಿಯನ್ ಬಿಲಿಯನ್ ദശലക്ഷ ബില്യ ট্রিল tr cr lcr þ isigidi'.split(
     ' ',
   )
 

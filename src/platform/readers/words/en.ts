@@ -132,6 +132,7 @@ export const en: LanguageWords = {
     mn: 1e6,
     billion: 1e9,
     bn: 1e9,
+    bln: 1e9,
     trillion: 1e12,
   },
   bare: [],
