@@ -25,6 +25,8 @@ export interface StepCost {
 }
 
 const BEHIND = 128
+/** Rounds before those that count: until then most of what records a step is compiled anew. */
+const WARM = 6
 
 /** How the weights are kept. */
 export type Form = 'q4f16' | 'Q4_K_M'
@@ -101,7 +103,7 @@ export async function timesOfStep(shape: string, traits: GpuTraits, rounds = 7, 
   const [find, findPass] = [tapes.find.bind(tapes), passTapes.find.bind(passTapes)]
   const times: { whole: number[]; repeated: number[]; anew: number[] } = { whole: [], repeated: [], anew: [] }
   // In turn: what else the machine does then slows down both.
-  for (let round = 0; round < rounds; round++) {
+  for (let round = -WARM; round < rounds; round++) {
     for (const way of ['whole', 'repeated', 'anew'] as const) {
       tapes.find = way === 'anew' ? () => undefined : find
       passTapes.find = way === 'whole' ? findPass : () => undefined
@@ -109,7 +111,7 @@ export async function timesOfStep(shape: string, traits: GpuTraits, rounds = 7, 
       const before = process.cpuUsage()
       for (let i = 0; i < steps; i++) await step()
       const { user, system } = process.cpuUsage(before)
-      times[way].push((user + system) / 1000 / steps)
+      if (round >= 0) times[way].push((user + system) / 1000 / steps)
     }
   }
   await close()
