@@ -82,8 +82,7 @@ async function unpacked(sent: Uint8Array, encoding: string, limit: number, room:
   try {
     for await (const piece of inflated(sent, encoding)) {
       room.throwIfGivenUp()
-      if (!bytes.add(piece)) throw tooLarge(limit)
-      room.hold(sent.length + bytes.held)
+      room.hold(sent.length + bytes.add(piece))
     }
     return bytes.taken()
   } finally {
@@ -169,13 +168,12 @@ async function readBytes(request: Request, limit: number, room: BodyRoom): Promi
       const { done, value } = await reader.read()
       room.throwIfGivenUp()
       if (done) return bytes.taken()
-      if (!bytes.add(value)) {
-        void reader.cancel().catch(() => {})
-        throw tooLarge(limit)
-      }
-      room.hold(bytes.held)
+      room.hold(bytes.add(value))
       room.throwIfGivenUp()
     }
+  } catch (error) {
+    void reader.cancel().catch(() => {})
+    throw error
   } finally {
     bytes.free()
   }
@@ -207,18 +205,14 @@ class GrowingBytes {
     this.#limit = limit
   }
 
-  get held(): number {
-    return this.#buffer?.byteLength ?? this.#size
-  }
-
-  /** False where there is no room for it. */
-  add(piece: Uint8Array): boolean {
+  /** How many are held then; throws where there is no room for them. */
+  add(piece: Uint8Array): number {
     const size = this.#size + piece.byteLength
-    if (size > this.#limit) return false
+    if (size > this.#limit) throw tooLarge(this.#limit)
     if (this.#size === 0) this.#first = piece
     else this.#append(piece, size)
     this.#size = size
-    return true
+    return this.#buffer?.byteLength ?? size
   }
 
   #append(piece: Uint8Array, size: number): void {

@@ -221,12 +221,8 @@ export function noteUnknown(object: JsonObject, known: ReadonlySet<string>, path
 
 /** There is one way to be served: every other is ignored and named. */
 export const aTier = oneOf(['auto', 'default'])
-/** As long as the model likes, which is what every answer is. */
-const asItComes = oneOf(['medium'])
-
 /** How long a model's answers are is its own: every word but the usual one is ignored and named. */
-export const readVerbosity = (object: JsonObject, path: string, ignored: string[]) =>
-  hint(object, 'verbosity', path, asItComes, ignored)
+export const aVerbosity = oneOf(['medium'])
 
 /** Up to 16 pairs of texts, which OpenAI keeps beside what is stored. */
 export function readMetadata(value: unknown, param: string): Record<string, string> {

@@ -12,6 +12,7 @@ import {
   aString,
   aTier,
   at,
+  aVerbosity,
   badRequest,
   hint,
   noteUnknown,
@@ -19,7 +20,6 @@ import {
   optional,
   type Refused,
   readMetadata,
-  readVerbosity,
   refuseUnsupported,
   required,
   unsupported,
@@ -66,21 +66,6 @@ export const CHAT_FIELDS: FieldNames = {
   parameters: (tool) => `tools[${tool}].function.parameters`,
 }
 
-/** Fields that may be there and change nothing in the answer. */
-const HINTS = [
-  'user',
-  'safety_identifier',
-  'metadata',
-  'store',
-  'service_tier',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'prompt_cache_options',
-  'prediction',
-  'modalities',
-  'verbosity',
-]
-
 const NOTHING_STORED = "A chat has all of its 'messages': what is stored is continued by 'responses'."
 
 /** Fields that would change the answer and cannot be honoured. */
@@ -112,6 +97,22 @@ const notStored = (value: unknown, param: string): void => {
 const someModalities = anArray(1, 2)
 const aModality = oneOf(['text', 'audio'])
 
+type Readers = Readonly<Record<string, (value: unknown, param: string) => unknown>>
+
+/** Fields that may be there and change nothing in the answer. */
+const TAKEN: Readers = {
+  user: aString,
+  safety_identifier: aString,
+  prompt_cache_key: aString,
+  prompt_cache_retention: aString,
+  prompt_cache_options: anObject,
+  prediction: anObject,
+  metadata: readMetadata,
+  modalities: readModalities,
+}
+/** And those that are hints. */
+const HINTS: Readers = { service_tier: aTier, store: notStored, verbosity: aVerbosity }
+
 const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens', 'n_predict'],
   ...['logprobs', 'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls'],
@@ -120,7 +121,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...THINKING_FIELDS,
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
-  ...HINTS,
+  ...Object.keys(TAKEN),
+  ...Object.keys(HINTS),
   ...REFUSED.keys(),
 ])
 const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation', 'include_forced'])
@@ -187,19 +189,10 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   }
 }
 
-/** Those that cannot be done are named in `ignored`. */
+/** Those of the hints that cannot be done are named in `ignored`. */
 function acceptHints(body: JsonObject, ignored: string[]): void {
-  optional(body, 'user', '', aString)
-  optional(body, 'safety_identifier', '', aString)
-  optional(body, 'prompt_cache_key', '', aString)
-  optional(body, 'prompt_cache_retention', '', aString)
-  optional(body, 'prompt_cache_options', '', anObject)
-  optional(body, 'prediction', '', anObject)
-  optional(body, 'metadata', '', readMetadata)
-  hint(body, 'service_tier', '', aTier, ignored)
-  hint(body, 'store', '', notStored, ignored)
-  readVerbosity(body, '', ignored)
-  optional(body, 'modalities', '', readModalities)
+  for (const name in TAKEN) optional(body, name, '', TAKEN[name]!)
+  for (const name in HINTS) hint(body, name, '', HINTS[name]!, ignored)
 }
 
 function readModalities(value: unknown, param: string): void {

@@ -12,6 +12,7 @@ import {
   aString,
   aTier,
   at,
+  aVerbosity,
   badRequest,
   hint,
   noteUnknown,
@@ -19,7 +20,6 @@ import {
   optional,
   type Refused,
   readMetadata,
-  readVerbosity,
   refuseUnsupported,
   required,
   unsupported,
@@ -272,7 +272,7 @@ const readIncludes = (value: unknown, param: string) =>
 
 function readText(body: JsonObject, ignored: string[]): { output: OutputFormat; text: ResponseEcho['text'] } {
   const text = optional(body, 'text', '', anObject)
-  const verbosity = text && readVerbosity(text, 'text', ignored)
+  const verbosity = text && hint(text, 'verbosity', 'text', aVerbosity, ignored)
   if (text) noteUnknown(text, KNOWN_TEXT, 'text', ignored)
   const echoed = verbosity === undefined ? {} : { verbosity }
   const path = 'text.format'
