@@ -180,12 +180,16 @@ function ranked(slots: readonly Slot[], kindOf: (slot: Slot) => unknown): { slot
   })
 }
 
+/** Tokens that a slot may still come to have without outgrowing its sequence, and one at least. */
+export const roomLeft = ({ sequence, lane }: Slot): number =>
+  Math.max(1, (sequence!.lengths?.[1] ?? Number.POSITIVE_INFINITY) - lane.tokens.length)
+
 /** Up to `most` where nothing that is still unknown decides how the next tokens are drawn, else 1. */
 export function stepsAhead(rows: readonly Row[], most: number): number {
   let steps = most
   for (const { slot, count } of rows) {
     if (!slot.lane.foreseeable || pending(slot) !== count) return 1
-    steps = Math.min(steps, slot.lane.remaining)
+    steps = Math.min(steps, slot.lane.remaining, roomLeft(slot))
   }
   return steps
 }

@@ -6,7 +6,17 @@ import type { DraftWriter, Guesser } from '../drafts/guesser.js'
 import type { DraftMode } from '../drafts/mode.js'
 import type { Drafted } from '../drafts/path.js'
 import { Ahead } from './ahead.js'
-import { compose, draftedInput, inputOf, isPrepared, nextSettings, type Row, stepsAhead, stepsToRead } from './batch.js'
+import {
+  compose,
+  draftedInput,
+  inputOf,
+  isPrepared,
+  nextSettings,
+  type Row,
+  roomLeft,
+  stepsAhead,
+  stepsToRead,
+} from './batch.js'
 import { isCacheFull, modelFailed, notNumbers, quietly } from './failure.js'
 import { Memory, serves } from './memory.js'
 import { inLine, MAY_BE_PASSED, makeSlot, needsLittle, promptIsIn, type Slot, sync } from './slot.js'
@@ -314,12 +324,8 @@ export class Scheduler {
     this.#steps++
     const alone = this.#waiting.length === 0 && taking.length === this.#running.length
     const most = drafted ? Math.min(this.#ahead, drafted.most > 0 ? 1 : drafted.steps) : this.#ahead
-    let ahead = alone ? stepsAhead(taking, most) : 1
-    for (const { slot } of taking) {
-      slot.stepped = this.#steps
-      ahead = Math.min(ahead, roomLeft(slot))
-    }
-    const steps = this.#memory.stepsFor(taking, ahead)
+    for (const { slot } of taking) slot.stepped = this.#steps
+    const steps = alone && most > 1 ? this.#memory.stepsFor(taking, stepsAhead(taking, most)) : 1
     const room = this.#model.freeTokens
     let taken = 1
     try {
@@ -344,7 +350,7 @@ export class Scheduler {
     { steps, mayFollow, most = Number.POSITIVE_INFINITY }: Running,
   ): Promise<number> {
     if (steps > 1) return this.#runAhead(inputs, rows, steps)
-    if (mayFollow && this.#mayFollow(rows, inputs)) return this.#follow(inputs, rows, most)
+    if (mayFollow && this.#model.follow && this.#mayFollow(rows, inputs)) return this.#follow(inputs, rows, most)
     const results = await this.#model.step(inputs)
     for (const [i, { slot }] of rows.entries()) {
       const sampled = results[i]
@@ -431,7 +437,6 @@ export class Scheduler {
 
   /** Whether the pass that reads what is drawn now may begin before it is known. */
   #mayFollow(rows: readonly Row[], inputs: readonly StepInput[]): boolean {
-    if (this.#model.follow === undefined) return false
     const free = rows.every(({ slot: { lane, sequence, drafted } }, i) => {
       const { sample, drafts } = inputs[i]!
       const plain = sample && !drafts && !drafted && !lane.scores && !lane.pieces && lane.reads === undefined
@@ -495,10 +500,6 @@ const heldBy = (rows: readonly Row[]): number => rows.reduce((sum, { slot }) => 
 
 /** More tokens than a step ever guesses. */
 const MOST_GUESSED = 64
-
-/** Tokens that a slot may still come to have without outgrowing its sequence, and one at least. */
-const roomLeft = ({ sequence, lane }: Slot): number =>
-  Math.max(1, (sequence!.lengths?.[1] ?? Number.POSITIVE_INFINITY) - lane.tokens.length)
 
 const isOver = ({ cancelled, lane }: Slot): boolean => cancelled || lane.finished || lane.paused
 
