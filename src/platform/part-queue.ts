@@ -6,8 +6,7 @@ export class PartQueue<Part> {
   #writers: number
   #parts: Part[] = []
   #ended = false
-  #error: unknown
-  #failed = false
+  #failure: { readonly error: unknown } | undefined
   #wake: (() => void) | undefined
 
   /**
@@ -37,9 +36,8 @@ export class PartQueue<Part> {
   }
 
   fail(error: unknown): void {
-    if (this.#ended || this.#failed) return
-    this.#failed = true
-    this.#error = error
+    if (this.#ended || this.#failure) return
+    this.#failure = { error }
     this.#notify()
   }
 
@@ -53,7 +51,7 @@ export class PartQueue<Part> {
         if (drained) this.#onDrained()
         return parts
       }
-      if (this.#failed) throw this.#error
+      if (this.#failure) throw this.#failure.error
       if (this.#ended) return undefined
       await new Promise<void>((resolve) => {
         this.#wake = resolve

@@ -8,8 +8,7 @@ import { GrammarClock } from '../grammar-clock.js'
 import { TASKS, type Task } from '../prompts.js'
 import type { EngineUnderTest } from '../subject.js'
 import { now } from '../time.js'
-import type { Scenario } from './scenario.js'
-import { fits } from './scenario.js'
+import { fits, type Scenario } from './scenario.js'
 
 /** Room for any of the documents; grammars close them within it. */
 const MOST_TOKENS = 200

@@ -59,7 +59,7 @@ function answering(part: Partial<ChatCall> = {}, more: Partial<AnswerPlan> = {},
 const sampling = (more: object) => ({ sampling: { ...call().sampling, ...more } })
 const bits = (words: Uint32Array | undefined) =>
   Array.from({ length: tokenizer.size }, (_, id) => id).filter((id) => (words![id >>> 5]! >>> (id & 31)) & 1)
-const allBut = (...tokens: number[]) =>
+const maskAllBut = (...tokens: number[]) =>
   Array.from({ length: tokenizer.size }, (_, id) => id).filter((id) => !tokens.includes(id))
 const json = { type: 'json_schema', name: 'x', strict: true, schema: true } as const
 /** Of which a letter has to be drawn in the middle. */
@@ -109,13 +109,13 @@ describe('how a token is drawn', () => {
 
   it('is none that ends an answer which must go on', () => {
     const { answer, take } = answering({ minTokens: 2, stopTokens: [A] })
-    expect([answer.mustGoOn, bits(answer.settings().mask)]).toEqual([true, allBut(...ENDS, A)])
+    expect([answer.mustGoOn, bits(answer.settings().mask)]).toEqual([true, maskAllBut(...ENDS, A)])
     take(B)
-    expect(bits(answer.settings().mask)).toEqual(allBut(...ENDS, A))
+    expect(bits(answer.settings().mask)).toEqual(maskAllBut(...ENDS, A))
     take(B)
     expect([answer.mustGoOn, answer.settings().mask]).toEqual([false, undefined])
     for (const part of [{}, { ignoreEnds: true }]) {
-      expect(bits(answering({ minTokens: 1, ...part }).answer.settings().mask)).toEqual(allBut(...ENDS))
+      expect(bits(answering({ minTokens: 1, ...part }).answer.settings().mask)).toEqual(maskAllBut(...ENDS))
     }
   })
 

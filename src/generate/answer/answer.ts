@@ -3,7 +3,7 @@ import { atOnce, during, inStage, inTurns, type Slices } from '../../platform/in
 import { type Drafted, type DraftRoom, FreePath, type OpenPath, type Path } from '../drafts/path.js'
 import { ChannelStretch } from './channel-stretch.js'
 import { Dry } from './dry.js'
-import { allBut, refusalOf } from './guided.js'
+import { grammarRefusal, maskAllBut } from './guided.js'
 import { BetweenStretch, CallStretch, DocumentStretch } from './guided-stretch.js'
 import type { Lane, Outlook } from './lane.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
@@ -220,7 +220,7 @@ export class AnswerDecoder implements Lane, Writing {
 
   fail(error: unknown): void {
     this.finished = true
-    this.#sink.fail(refusalOf(error))
+    this.#sink.fail(grammarRefusal(error))
   }
 
   resume(): void {
@@ -308,7 +308,7 @@ export class AnswerDecoder implements Lane, Writing {
   *#nextMask(): Slices<Uint32Array | undefined> {
     if (!this.#stretch.mask && !this.mustGoOn) return undefined
     this.#mask ??= new Uint32Array(Math.ceil(this.plan.vocabSize / 32))
-    const made = this.#stretch.mask?.(this.#mask) ?? allBut(this.#mask, [...this.plan.text.ends, ...this.stops])
+    const made = this.#stretch.mask?.(this.#mask) ?? maskAllBut(this.#mask, [...this.plan.text.ends, ...this.stops])
     return made instanceof Uint32Array ? made : yield* made
   }
 }

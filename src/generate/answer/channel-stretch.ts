@@ -1,7 +1,7 @@
 import type { Sampled } from '../../contract/index.js'
 import type { Channels } from '../channels.js'
 import { thoughtBudget, thoughtWish } from '../thinking.js'
-import { only } from './guided.js'
+import { maskOnly } from './guided.js'
 import type { Segment } from './plan.js'
 import type { Stretch, Writing } from './stretch.js'
 
@@ -51,7 +51,7 @@ export class ChannelStretch implements Stretch {
   }
 
   mask(mask: Uint32Array): Uint32Array {
-    return only(mask, this.#ways.keys())
+    return maskOnly(mask, this.#ways.keys())
   }
 
   advance(): boolean {

@@ -4,7 +4,7 @@ import { foresee } from '../drafts/foresee.js'
 import { OpenValue } from '../drafts/open-value.js'
 import { type DraftRoom, GuidedPath, type OpenPath, type Path } from '../drafts/path.js'
 import { DocumentEvidence } from '../evidence/evidence.js'
-import { Guided, only } from './guided.js'
+import { Guided, maskOnly } from './guided.js'
 import { logprobOf } from './sampling.js'
 import type { Stretch, Writing } from './stretch.js'
 
@@ -119,7 +119,7 @@ export class DocumentStretch extends GuidedStretch {
   }
 
   override mask(mask: Uint32Array): Uint32Array | Slices<Uint32Array> {
-    if (this.#certain.length > 0) return only(mask, [this.#certain[0]!])
+    if (this.#certain.length > 0) return maskOnly(mask, [this.#certain[0]!])
     const call = this.#choosing ? this.answer.markers.opening('').slice(0, 1) : []
     return this.guided.allowed(mask, this.answer.remaining, call)
   }
@@ -259,7 +259,10 @@ export class BetweenStretch implements Stretch {
 
   mask(mask: Uint32Array): Uint32Array {
     const { next, separator, closing } = this.#answer.markers
-    return only(mask, separator.length > 0 ? [separator[0]!, closing[0]!] : [...this.#answer.plan.text.ends, next[0]!])
+    return maskOnly(
+      mask,
+      separator.length > 0 ? [separator[0]!, closing[0]!] : [...this.#answer.plan.text.ends, next[0]!],
+    )
   }
 
   take({ token }: Sampled): void {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { V1Error } from '../../contract/errors.js'
 import { gbnf, Vocabulary } from '../../grammar/structured.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { Guided, refusalOf } from './guided.js'
+import { Guided, grammarRefusal } from './guided.js'
 
 it("a grammar that is read in too many ways is its author's fault, by the name of its rule", () => {
   const letter = new TextEncoder().encode('a')
@@ -16,7 +16,7 @@ it("a grammar that is read in too many ways is its author's fault, by the name o
       ask()
       expect.fail('it was not refused')
     } catch (error) {
-      const refusal = refusalOf(error)
+      const refusal = grammarRefusal(error)
       expect(refusal).toBeInstanceOf(V1Error)
       expect(refusal).toMatchObject({ status: 400, code: 'grammar_too_complex', cause: error })
       expect((refusal as V1Error).message).toMatch(/the rule '(r|root)'/)

@@ -4,14 +4,14 @@ import { atOnce, type Slices } from '../../platform/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 /** Makes a mask one of these tokens alone. */
-export function only(mask: Uint32Array, tokens: Iterable<number>): Uint32Array {
+export function maskOnly(mask: Uint32Array, tokens: Iterable<number>): Uint32Array {
   mask.fill(0)
   for (const token of tokens) mask[token >>> 5]! |= 1 << (token & 31)
   return mask
 }
 
 /** And of all but these. */
-export function allBut(mask: Uint32Array, tokens: Iterable<number>): Uint32Array {
+export function maskAllBut(mask: Uint32Array, tokens: Iterable<number>): Uint32Array {
   mask.fill(0xffffffff)
   for (const token of tokens) mask[token >>> 5]! &= ~(1 << (token & 31))
   return mask
@@ -140,7 +140,7 @@ export class Guided {
 }
 
 /** What an answer cannot go on for: what its grammar asks is bounded, and one read in too many ways is its author's to mend. */
-export function refusalOf(error: unknown): unknown {
+export function grammarRefusal(error: unknown): unknown {
   // The engine's own limit on recursion is one on nesting.
   if (error instanceof RangeError) return refused('the text is nested too deeply.', error)
   return error instanceof GrammarError ? refused(error.message, error) : error

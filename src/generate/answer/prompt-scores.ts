@@ -1,6 +1,6 @@
 import type { ChatCall, PromptLogprob, Sampled, SampleSettings } from '../../contract/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { only } from './guided.js'
+import { maskOnly } from './guided.js'
 import type { LaneScores } from './lane.js'
 import { GREEDY, logprobOf, shownToken } from './sampling.js'
 
@@ -44,7 +44,7 @@ export class PromptScores implements LaneScores {
   settings(position: number): SampleSettings {
     return {
       ...GREEDY,
-      mask: only(new Uint32Array(Math.ceil(this.#vocabSize / 32)), [this.#prompt[position + 1]!]),
+      mask: maskOnly(new Uint32Array(Math.ceil(this.#vocabSize / 32)), [this.#prompt[position + 1]!]),
       topLogprobs: this.#call.topLogprobs ?? 0,
     }
   }
