@@ -427,4 +427,11 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await page.locator('#request-aside').getByRole('button', { name: 'Discard' }).click()
     expect(await page.locator('#request-aside').isVisible()).toBe(false)
   })
+
+  test('asks for no more of a row of a table than the settings allow: small models begin to repeat themselves', async () => {
+    await page.getByRole('tab', { name: 'Table' }).click()
+    const asked = page.waitForRequest(/completions$/)
+    await page.locator('#table-fill').click()
+    expect((await asked).postDataJSON()).toMatchObject({ temperature: 0, max_tokens: 400 })
+  })
 })

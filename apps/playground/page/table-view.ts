@@ -12,7 +12,7 @@ import { progressView } from './progress-view.js'
 import { saveFile } from './save-file.js'
 import type { FormField } from './schema-fields.js'
 import { SchemaForm } from './schema-form.js'
-import { settings } from './settings.js'
+import { samplingFields, settings } from './settings.js'
 import { tableCode } from './table/code.js'
 import { Details } from './table/details.js'
 import { draftRequest, fieldsFromAnswer, fieldsFromWords } from './table/draft-schema.js'
@@ -331,10 +331,12 @@ export class TableView {
     for (const row of rows) row.asked = ''
     this.#error = undefined
     this.#undrafted = false
+    const { max_tokens } = samplingFields()
     const filling = new Filling(this.#wanted, {
       model: this.#models.selected,
       project: settings().project,
       evidence: tellsEvidence(this.#models.current),
+      limit: { ...(max_tokens !== undefined && { max_tokens }) },
       onRow: (row, isWhole) => {
         if (isWhole) this.#store.keepRow(row)
         this.#drawNowAndThen()

@@ -12,6 +12,8 @@ export interface FillingParts {
   readonly model: string
   readonly project: string
   readonly evidence: boolean
+  /** A small model may say the same over and over. */
+  readonly limit: Pick<ChatBody, 'max_tokens'>
   /** Something of a row has come. */
   onRow(row: Row, whole: boolean): void
 }
@@ -83,14 +85,14 @@ export class Filling {
   }
 
   async #fill(row: Row): Promise<void> {
-    const { model, project, evidence, onRow } = this.#parts
+    const { model, project, evidence, limit, onRow } = this.#parts
     this.writing.add(row.id)
     row.json = ''
     row.asked = ''
     delete row.fault
     delete row.evidence
     row.edited = editsFor(this.#wanted.fields, row)
-    const body = bodyFor(row.text, this.#wanted, model, evidence)
+    const body = { ...bodyFor(row.text, this.#wanted, model, evidence), ...limit }
     try {
       const { signal } = this.#aborter
       await unbroken(() => this.#write(row, chat(body, project, signal), () => onRow(row, false)), signal)
