@@ -34,7 +34,8 @@ export const settings = (): Settings => current
 
 export function set(change: Partial<Settings>): void {
   current = { ...current, ...change }
-  keepValue(KEY, current)
+  // What another tab set meanwhile stays.
+  keepValue(KEY, { ...keptValue<Partial<Settings>>(KEY), ...change })
 }
 
 /** The fields of a request that the settings fill. A field that is no number is sent as it is: `/v1` says what is wrong. */
