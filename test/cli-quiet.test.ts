@@ -32,7 +32,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   decide: ['Is it spam?'],
   extract: ['schema.json', 'tickets.txt', '--evidence'],
   calibrate: ['--examples', 'tickets.txt', '--dry-run'],
-  bench: ['--only', 'decode', '--tokens', '4', '--batch', '1', '--rounds', '1'],
+  bench: ['--only', 'decode', '--prompt-lengths', '32', '--tokens', '4', '--batch', '1', '--rounds', '1'],
   'models list': [],
   'models catalog': [],
   'models pull': ['local-v1/nano'],

@@ -413,6 +413,20 @@ describe('what the runtime itself writes anywhere is read back, or not sure', ()
   it.each(locales)('%s', (name) => {
     const region = name.replace(/-u-.*/, '')
     const own = new Intl.DisplayNames([name], { type: 'language' }).of(region)
+    // Made once: to make one takes far longer than to write with it.
+    const numbers = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat(name, options)
+    const euros = { style: 'currency', currency: 'EUR' } as const
+    const [plain, percent] = [
+      numbers({ maximumFractionDigits: 3 }),
+      numbers({ style: 'percent', maximumFractionDigits: 1 }),
+    ]
+    const money = [numbers({ ...euros, currencySign: 'standard' }), numbers({ ...euros, currencySign: 'accounting' })]
+    const ranges = [numbers({}), numbers({ style: 'percent' }), numbers(euros)]
+    const compact = numbers({ notation: 'compact', compactDisplay: 'long' })
+    const dates = (['full', 'long', 'medium', 'short'] as const).map(
+      (dateStyle) => new Intl.DateTimeFormat(name, { dateStyle, timeZone: 'UTC' }),
+    )
+    const hours = new Intl.DateTimeFormat(name, { timeStyle: 'short', timeZone: 'UTC' })
     for (const locale of [undefined, region]) {
       const context = (around: string) => ({
         around: `${own}: ${around}`,
@@ -428,41 +442,30 @@ describe('what the runtime itself writes anywhere is read back, or not sure', ()
         if (reading !== null) expect([name, text, reading]).toEqual([name, text, value])
       }
       for (const value of [0, 5, 12, 345, 1250, 12345, 1234567, 1.5, 12.25, 1250.5, 0.25, -3, -1250.75]) {
-        const style = (options: Intl.NumberFormatOptions) => new Intl.NumberFormat(name, options).format(value)
-        check({ type: 'number' }, style({ maximumFractionDigits: 3 }), value)
-        check({ type: 'number' }, style({ style: 'percent', maximumFractionDigits: 1 }), Math.round(value * 1000) / 10)
-        for (const currencySign of ['standard', 'accounting'] as const) {
-          const money = { style: 'currency', currency: 'EUR', currencySign } as const
-          check({ type: 'number', unit: 'EUR' }, style(money), value)
-          check({ type: 'number', unit: 'USD' }, style(money), undefined)
+        check({ type: 'number' }, plain.format(value), value)
+        check({ type: 'number' }, percent.format(value), Math.round(value * 1000) / 10)
+        for (const format of money) {
+          check({ type: 'number', unit: 'EUR' }, format.format(value), value)
+          check({ type: 'number', unit: 'USD' }, format.format(value), undefined)
         }
       }
-      for (const options of [{}, { style: 'percent' }, { style: 'currency', currency: 'EUR' }] as const)
+      for (const format of ranges)
         for (const [from, to] of [
           [5, 7],
           [1000, 2000],
         ] as const) {
-          const text = new Intl.NumberFormat(name, options).formatRange(from, to)
+          const text = format.formatRange(from, to)
           const places = readIn('number', text, { ...context(text) })
           expect([name, text, places.filter(([, value]) => value !== null)]).toEqual([name, text, []])
         }
       for (const value of [1000, 5000, 2e6, 3e9]) {
-        const text = new Intl.NumberFormat(name, { notation: 'compact', compactDisplay: 'long' }).format(value)
         // Nepal's data say ten times as much, and Kurdish letters of ours.
-        if (!/^(?:ne|ckb)/.test(name)) check({ type: 'number' }, text, value)
+        if (!/^(?:ne|ckb)/.test(name)) check({ type: 'number' }, compact.format(value), value)
       }
-      for (const day of ['2024-02-29', '2024-03-05', '2025-10-09', '2026-12-25', '2024-06-30', '2024-01-02']) {
-        for (const dateStyle of ['full', 'long', 'medium', 'short'] as const)
-          check(
-            { type: 'date' },
-            new Intl.DateTimeFormat(name, { dateStyle, timeZone: 'UTC' }).format(new Date(day)),
-            day,
-          )
-      }
-      for (const time of ['00:20', '03:05', '12:15', '15:45', '23:59']) {
-        const format = new Intl.DateTimeFormat(name, { timeStyle: 'short', timeZone: 'UTC' })
-        check({ type: 'time' }, format.format(new Date(`2024-03-05T${time}Z`)), time)
-      }
+      for (const day of ['2024-02-29', '2024-03-05', '2025-10-09', '2026-12-25', '2024-06-30', '2024-01-02'])
+        for (const format of dates) check({ type: 'date' }, format.format(new Date(day)), day)
+      for (const time of ['00:20', '03:05', '12:15', '15:45', '23:59'])
+        check({ type: 'time' }, hours.format(new Date(`2024-03-05T${time}Z`)), time)
     }
   })
 })
