@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { ChatCall } from '../../../contract/engine.js'
 import { errorOf, finish, jsonOf, KEY, MODEL, posting, recorded, serviceOf, text } from '../../v1.test-helper.js'
 import { shortener } from './conversation.js'
@@ -236,6 +236,21 @@ describe('projects of one key', () => {
     expect((await cancel(two)).status).toBe(404)
     expect(jsonOf(await cancel(one)).status).toBe('cancelled')
   })
+})
+
+test('a response whose caller has left in its midst was cancelled, which is no fault', async () => {
+  const leaving = new AbortController()
+  const endless = async function* ({ signal }: ChatCall) {
+    yield text('So')
+    leaving.abort()
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const responses = memoryResponses()
+  const put = vi.spyOn(responses, 'put')
+  const { ask } = keeping(endless, { responses })
+  await ask('/responses', { ...posting({ input: 'Hi', stream: true }), signal: leaving.signal }).catch(() => {})
+  await vi.waitFor(() => expect(put).toHaveBeenCalledOnce())
+  expect(put.mock.calls[0]![0].response).toMatchObject({ status: 'cancelled', error: null })
 })
 
 test('many responses of one caller in the background push out none of another', async () => {

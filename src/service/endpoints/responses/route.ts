@@ -109,7 +109,7 @@ class Making {
       ...this.#answering(new WholeResponse(progress, over)),
       early,
       failed: async (error) => {
-        progress.fail(error, running.cancelled ? 'cancelled' : 'failed')
+        progress.fail(error)
         await over()
       },
     }

@@ -23,7 +23,6 @@ export class BackgroundResponse {
   readonly owner: Owner
   /** How far it has come, with its input. */
   readonly sofar: () => KeptResponse
-  cancelled = false
   /** No more events come. */
   over = false
   readonly #client: AbortController
@@ -45,7 +44,6 @@ export class BackgroundResponse {
   /** Settles once it has come to its end. */
   async cancel(): Promise<void> {
     if (this.over) return
-    this.cancelled = true
     this.#client.abort(new V1Error(499, 'The response was cancelled.', { code: 'cancelled' }))
     await this.ended()
   }

@@ -142,7 +142,7 @@ function progressOf(request: object, steps: readonly Step[], end: string, queued
   if (queued) progress.queued()
   progress.begin()
   for (const step of steps) step.type === 'thought' ? progress.think(step.text) : progress.take(step)
-  if (end === 'failed' || end === 'cancelled') progress.fail(new V1Error(500, 'No.'), end)
+  if (end === 'failed' || end === 'cancelled') progress.fail(new V1Error(end === 'failed' ? 500 : 499, 'No.'))
   else {
     progress.take({ type: 'finish', choice: 0, reason: end as 'stop' })
     progress.complete()

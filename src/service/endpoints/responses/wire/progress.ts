@@ -170,10 +170,11 @@ export class ResponseProgress {
   }
 
   /** An error is told twice: as the event that makes clients throw, and as what became of the response. */
-  fail({ message, code, param, type }: V1Error, status: 'failed' | 'cancelled' = 'failed'): void {
+  fail({ status, message, code, param, type }: V1Error): void {
     this.#settle('incomplete')
-    this.status = status
-    if (status === 'failed') {
+    // Its caller has left, or has cancelled it.
+    this.status = status === 499 ? 'cancelled' : 'failed'
+    if (this.status === 'failed') {
       const error = { type, code: code ?? 'server_error', message, param: param ?? null }
       this.#error = { code: type === 'rate_limit_error' ? 'rate_limit_exceeded' : 'server_error', message }
       this.#say('error', { code: error.code, message, param: error.param, error })
