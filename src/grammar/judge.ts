@@ -39,8 +39,7 @@ function judgeOf(schema: unknown, formats?: Formats, quote?: QuoteSource): Schem
           read = { context, root: context.atom(context.document.root) }
         }
         const { context, root } = read
-        // Others may have looked at values of theirs meanwhile.
-        const good = yield* satisfiesInSlices(context, root, value, () => (context.fuel = fuel))
+        const good = yield* satisfiesInSlices(context, root, value, fuel)
         if (!good) return false
         return !quotes?.all || isQuoted(value, quotes, spelledOut(schema), fuel)
       } catch (error) {

@@ -1,4 +1,5 @@
 import { getOrMake, type Slices } from '../../platform/index.js'
+import type { Fuel } from '../fuel.js'
 import type { Keyworded } from '../keywords/keyword.js'
 import { readingsOf } from '../keywords/reading.js'
 import { type Context, refusal } from './context.js'
@@ -23,11 +24,11 @@ export function satisfies(context: Context, atom: Atom, value: unknown): boolean
   return new Evaluation(context).test(atom, value)
 }
 
-/** The same, with a pause after so much work; `began` is called before each part of it. */
-export function* satisfiesInSlices(context: Context, atom: Atom, value: unknown, began: () => void): Slices<boolean> {
+/** The same on a budget of its own, with a pause after so much work: others may use the context meanwhile, on theirs. */
+export function* satisfiesInSlices(context: Context, atom: Atom, value: unknown, fuel: Fuel): Slices<boolean> {
   const evaluation = new Evaluation(context)
   for (let most = QUESTIONS_AT_ONCE; ; yield) {
-    began()
+    context.fuel = fuel
     const { answered } = evaluation
     const answer = evaluation.tryFor(most, atom, value)
     if (answer !== undefined) return answer
