@@ -89,10 +89,10 @@ export function cacheFull(): V1Error {
 /** In place of a page that was given back. */
 export const GONE = -1
 
-export interface Appended {
-  readonly copy: { readonly from: number; readonly to: number } | undefined
-  /** Pages that must be cleared. */
-  readonly clear: readonly number[]
+/** What must happen to pages before anything is written to them. */
+export interface PagesChanged {
+  readonly copies: { readonly from: number; readonly to: number }[]
+  readonly cleared: number[]
 }
 
 /** Where a sequence lies in the caches of one pool: its pages in order. */
@@ -119,23 +119,21 @@ export class PageList {
    * Makes room for tokens behind `length` others. A last page that others hold too is replaced by a copy of it. The caller
    * clears and copies before the new tokens are written.
    */
-  append(length: number, tokens: number): Appended {
-    let copy: { from: number; to: number } | undefined
-    const clear: number[] = []
+  append(length: number, tokens: number, { copies, cleared }: PagesChanged): void {
     if (this.#mustCopy(length)) {
       const from = this.#pages[this.#count - 1]!
-      copy = { from, to: this.#pool.take() }
+      const to = this.#pool.take()
+      copies.push({ from, to })
       // The copy covers all of it.
-      this.#pool.mustClear(copy.to)
-      this.#pages[this.#count - 1] = copy.to
+      this.#pool.mustClear(to)
+      this.#pages[this.#count - 1] = to
       this.#pool.release(from)
     }
     while (this.#count * PAGE < length + tokens) {
       const page = this.#pool.take()
-      if (this.#pool.mustClear(page)) clear.push(page)
+      if (this.#pool.mustClear(page)) cleared.push(page)
       this.#push(page)
     }
-    return { copy, clear }
   }
 
   /** What they hold is no number. */

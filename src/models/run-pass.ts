@@ -15,9 +15,9 @@ import {
 } from '../device/index.js'
 import type { Decoder } from './decoder.js'
 import type { SequenceMemory } from './kept.js'
-import type { Appended } from './pages.js'
+import type { PagesChanged } from './pages.js'
 import { sampleRowOf } from './sampling.js'
-import type { PagedSequence } from './sequence.js'
+import type { Changed, PagedSequence } from './sequence.js'
 
 export interface PlannedSpan {
   readonly sequence: PagedSequence
@@ -149,34 +149,22 @@ export interface PassResult {
   readonly sampled: Sampled
 }
 
-interface PagesChanged {
-  readonly copies: { readonly from: number; readonly to: number }[]
-  readonly cleared: number[]
-}
-
 /** What must happen to pages before a pass. */
-export class Changes {
-  readonly #full: PagesChanged = { copies: [], cleared: [] }
-  readonly #windows: PagesChanged = { copies: [], cleared: [] }
+export class Changes implements Changed {
+  readonly full: PagesChanged = { copies: [], cleared: [] }
+  readonly windows: PagesChanged = { copies: [], cleared: [] }
 
   /** Appends tokens to a sequence; gives back what a pass reads of it. */
-  append(sequence: PagedSequence, tokens: Int32Array, how?: Parameters<PagedSequence['append']>[1]): Span {
+  append(sequence: PagedSequence, tokens: Int32Array, how?: Parameters<PagedSequence['append']>[2]): Span {
     const position = sequence.length
-    const { pages, windows, state } = sequence.append(tokens.length, how)
-    this.#note(pages, this.#full)
-    if (windows) this.#note(windows, this.#windows)
+    const state = sequence.append(tokens.length, this, how)
     const windowPages = sequence.windows?.pages
     return { tokens, position, pages: sequence.pages, windowPages, ...(state && { state }) }
   }
 
-  #note({ copy, clear }: Appended, { copies, cleared }: PagesChanged): void {
-    if (copy) copies.push(copy)
-    cleared.push(...clear)
-  }
-
   record(pass: Pass, caches: readonly KeyValueCache[]): void {
     for (const cache of caches) {
-      const { copies, cleared } = cache.shape.sliding ? this.#windows : this.#full
+      const { copies, cleared } = cache.shape.sliding ? this.windows : this.full
       if (cleared.length > 0) pass.clearPages(cache, cleared)
       if (copies.length > 0) pass.copyPages(cache, copies)
     }

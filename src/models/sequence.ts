@@ -1,7 +1,7 @@
 /** One sequence: how long it is, on which pages of the caches it lies, and which states it has. */
 import type { Sequence } from '../contract/index.js'
 import { NO_STATE, type SpanState } from '../device/index.js'
-import { type Appended, PageList, type PagePool } from './pages.js'
+import { PageList, type PagePool, type PagesChanged } from './pages.js'
 import { StateHistory, type StatePool } from './states.js'
 import { WindowList, type WindowPool } from './windows.js'
 
@@ -16,9 +16,16 @@ export interface SequencePools {
   readonly border?: number | undefined
 }
 
+/** Of pages of full caches, and of those of windows. */
+export interface Changed {
+  readonly full: PagesChanged
+  readonly windows: PagesChanged
+}
+
 export class PagedSequence implements Sequence {
   /** Of a text beyond the border. */
   readonly long: boolean
+  readonly lengths: readonly [least: number, most: number] | undefined
   readonly pools: SequencePools
   readonly #list: PageList
   readonly windows: WindowList | undefined
@@ -29,9 +36,10 @@ export class PagedSequence implements Sequence {
   #along = 0
 
   constructor(pools: SequencePools, long = false) {
-    const { pages, windows, states } = pools
+    const { pages, windows, states, border } = pools
     this.pools = pools
     this.long = long
+    if (border !== undefined) this.lengths = long ? [border + 1, Number.POSITIVE_INFINITY] : [0, border]
     this.#list = new PageList(pages)
     this.windows = windows && new WindowList(windows, () => this.#cut(0))
     this.history = states && new StateHistory(states, (length) => this.#cut(length))
@@ -46,12 +54,6 @@ export class PagedSequence implements Sequence {
     return this.#list.pages
   }
 
-  get lengths(): readonly [least: number, most: number] | undefined {
-    const { border } = this.pools
-    if (border === undefined) return undefined
-    return this.long ? [border + 1, Number.POSITIVE_INFINITY] : [0, border]
-  }
-
   /** Free pages that `append(tokens)` takes, but for those of windows. */
   needs(tokens: number): number {
     return this.#list.needs(this.length, tokens)
@@ -63,14 +65,15 @@ export class PagedSequence implements Sequence {
    */
   append(
     tokens: number,
+    changed: Changed,
     { back, along }: { readonly back?: readonly number[] | undefined; readonly along?: boolean } = {},
-  ): { pages: Appended; windows: Appended | undefined; state: SpanState | undefined } {
-    const pages = this.#list.append(this.length, tokens)
-    const windows = this.windows?.append(this.length, tokens)
+  ): SpanState | undefined {
+    this.#list.append(this.length, tokens, changed.full)
+    this.windows?.append(this.length, tokens, changed.windows)
     const state = this.history?.advance(tokens, back)
     if (along && this.readAlong) this.#along += tokens
     this.length += tokens
-    return { pages, windows, state }
+    return state
   }
 
   /** What it holds is no number. */

@@ -38,7 +38,7 @@ describe('pages of windows', () => {
       const before = batch.map((list) => lengths.get(list)!)
       const tokens = batch.map(() => (chance.below(2) === 0 ? 1 : 1 + chance.below(20)))
       batch.forEach((list, i) => {
-        list.append(before[i]!, tokens[i]!)
+        list.append(before[i]!, tokens[i]!, { copies: [], cleared: [] })
         lengths.set(list, before[i]! + tokens[i]!)
       })
       const written = new Set<number>()
@@ -86,7 +86,7 @@ describe('pages of windows', () => {
     let length = 0
     const append = (tokens: number) => {
       pool.begin([list])
-      list.append(length, tokens)
+      list.append(length, tokens, { copies: [], cleared: [] })
       length += tokens
     }
     for (let i = 0; i < 6; i++) append(20)

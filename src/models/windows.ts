@@ -3,7 +3,7 @@
  * room, so that it can be cut: to where a whole window is left. Who has lost some of the window begins anew.
  */
 import { PAGE } from '../device/index.js'
-import { type Appended, GONE, PageList, PagePool } from './pages.js'
+import { GONE, PageList, PagePool, type PagesChanged } from './pages.js'
 
 export class WindowPool extends PagePool {
   readonly window: number
@@ -67,10 +67,10 @@ export class WindowList extends PageList {
     pool.add(this)
   }
 
-  override append(length: number, tokens: number): Appended {
+  override append(length: number, tokens: number, changed: PagesChanged): void {
     this.#begin = length
     if (tokens >= PAGE) this.#prompt = length + tokens
-    return super.append(length, tokens)
+    super.append(length, tokens, changed)
   }
 
   override shareWith(other: WindowList): void {
