@@ -6,18 +6,16 @@ import type { CallSpec, ModelRequest } from '../wire/reply.js'
 
 /** Refuses what the model has said it cannot do, by the name of the field that asks for it. */
 export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpec): void {
-  const cannot = (capability: keyof Capabilities) => capabilities[capability] === false
+  const { chat = true, logprobs = true, seed = true, tools = true, grammar = true, otherGrammars = true } = capabilities
   const { fields } = spec
-  if (cannot('chat')) throw unsupported('model', `The model '${id}' cannot generate text.`)
-  if (cannot('logprobs') && spec.topLogprobs !== undefined)
+  if (!chat) throw unsupported('model', `The model '${id}' cannot generate text.`)
+  if (!logprobs && spec.topLogprobs !== undefined)
     throw lacks(id, fields.logprobs ?? 'logprobs', 'returns no log probabilities')
-  if (cannot('seed') && spec.sampling.seed !== undefined)
+  if (!seed && spec.sampling.seed !== undefined)
     throw lacks(id, fields.sampling?.('seed') ?? 'seed', 'does not support a seed')
-  if (cannot('tools') && spec.tools.length > 0 && spec.toolChoice !== 'none')
-    throw lacks(id, 'tools', 'cannot call tools')
-  if (cannot('grammar') && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot enforce a format')
-  if (cannot('otherGrammars') && spec.output.type === 'grammar')
-    throw lacks(id, fields.format, 'supports only JSON formats')
+  if (!tools && spec.tools.length > 0 && spec.toolChoice !== 'none') throw lacks(id, 'tools', 'cannot call tools')
+  if (!grammar && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot enforce a format')
+  if (!otherGrammars && spec.output.type === 'grammar') throw lacks(id, fields.format, 'supports only JSON formats')
   if (!capabilities.quotes) checkQuotes(id, spec)
   checkLocal(id, capabilities, spec)
   checkMedia(capabilities, spec)
