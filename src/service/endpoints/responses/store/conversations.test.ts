@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LEAVE_MS } from '../../../stream/abort.js'
 import { type Answer, errorOf, jsonOf, MODEL, oneTurn, serviceOf } from '../../../v1.test-helper.js'
+import { Conversations } from './conversations.js'
 import { memoryResponses } from './shelved.js'
-import type { ConversationStore } from './store.js'
+import type { ConversationStore, KeptConversation } from './store.js'
 
 const LIMIT_MS = 60_000
 
@@ -161,5 +162,80 @@ describe('a store that does not settle keeps no later change from a conversation
     for (const one of waiting) expect(errorOf(await one)).toMatchObject({ status: 504 })
     expect((await settles(add('fourth'))).status).toBe(200)
     expect(await words()).toEqual(['first', 'fourth'])
+  })
+})
+
+describe('of a store that one change waits for', () => {
+  const me = { caller: 'me' }
+  const kept: KeptConversation = {
+    ...me,
+    conversation: { id: 'conv_1', object: 'conversation', created_at: 1, metadata: {} },
+    items: [],
+    changedAt: Math.floor(Date.now() / 1000),
+  }
+  const named = (word: string) => ({ ...kept, conversation: { ...kept.conversation, metadata: { word } } })
+
+  /** Each write waits until it is let through, and settles once it is told to. */
+  async function waiting() {
+    const store = memoryResponses().conversations!
+    await store.put(kept)
+    const writes: { readonly apply: () => Promise<unknown>; readonly settle: () => void }[] = []
+    const held = <T>(act: () => Promise<T>): Promise<T> =>
+      new Promise((resolve) => {
+        let done: Promise<T> | undefined
+        const apply = () => (done ??= act())
+        writes.push({ apply, settle: () => resolve(apply()) })
+      })
+    const conversations = new Conversations({
+      put: (...given) => held(() => store.put(...given)),
+      get: (...given) => store.get(...given),
+      delete: (...given) => held(() => store.delete(...given)),
+    })
+    const change = (word: string, signal: AbortSignal) =>
+      conversations.change(me, kept.conversation.id, () => named(word), { signal })
+    const left = new AbortController()
+    void change('late', left.signal)
+    await turns()
+    left.abort()
+    await turns()
+    await vi.advanceTimersByTimeAsync(LEAVE_MS)
+    await turns()
+    const word = async () => (await store.get(me, kept.conversation.id))?.conversation.metadata.word
+    return { conversations, change, writes, word }
+  }
+
+  const { signal } = new AbortController()
+
+  test('what it writes while another writes gives way to that', async () => {
+    const { change, writes, word } = await waiting()
+    const second = change('second', signal)
+    await turns()
+    await writes[1]!.apply()
+    writes[0]!.settle()
+    await turns()
+    expect(await word()).toBe('late')
+    writes[1]!.settle()
+    await second
+    await turns()
+    writes[2]?.settle()
+    await turns()
+    expect(await word()).toBe('second')
+  })
+
+  test('who may not delete it takes back nothing of whose it is', async () => {
+    const { conversations, change, writes, word } = await waiting()
+    const second = change('second', signal)
+    await turns()
+    writes[1]!.settle()
+    await second
+    const others = conversations.delete({ caller: 'another' }, kept.conversation.id, signal)
+    await turns()
+    writes[2]!.settle()
+    expect(await others).toBe(false)
+    writes[0]!.settle()
+    await turns()
+    writes[3]!.settle()
+    await turns()
+    expect(await word()).toBe('second')
   })
 })

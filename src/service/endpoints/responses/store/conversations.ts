@@ -104,11 +104,14 @@ export class Conversations {
 
   async #write<T>(turn: Turn, kept: KeptConversation | null, write: () => Promise<T>): Promise<T> {
     const { line } = turn
+    const isInDoubt = () => line.open > 0 || line.again !== undefined
+    // What came late while this was written may have come behind it.
+    const was = isInDoubt()
     const work = write()
     turn.writing = { kept, work }
     const done = await work
-    const isInDoubt = line.open > 0 || line.again !== undefined
-    if (isInDoubt && !turn.isGivenUp) Object.assign(line, { since: kept, again: write })
+    // Who could delete nothing has changed nothing: it is another's.
+    if ((was || isInDoubt()) && !turn.isGivenUp && done !== false) Object.assign(line, { since: kept, again: write })
     return done
   }
 
