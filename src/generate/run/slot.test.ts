@@ -210,6 +210,13 @@ describe('the line of those that wait', () => {
     inLine(waiting, [], SHARE)
     expect(waiting).toEqual(before)
   })
+
+  it.each([1, 2])('stays as it is while others come to wait: %i', (count) => {
+    const waiting = Array.from({ length: count }, () => slot())
+    const line = inLine(waiting, [], SHARE)
+    waiting.unshift(slot())
+    expect(line).toHaveLength(count)
+  })
 })
 
 describe('a call in line', () => {

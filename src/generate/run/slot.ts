@@ -102,7 +102,7 @@ export function needsLittle({ started, lane }: Slot, share: number): boolean {
  * what goes before in this line counted; further choices of a call that runs come last.
  */
 export function inLine(waiting: readonly Slot[], running: readonly Slot[], share: number): readonly Slot[] {
-  if (waiting.length < 2) return waiting
+  if (waiting.length < 2) return [...waiting]
   const have = new Set(running.map(({ call }) => call))
   const short = waiting.some(({ lacksRoom }) => lacksRoom)
   const rank = (slot: Slot) => {
