@@ -502,6 +502,9 @@ describe('unknown words', () => {
     { properties: { place: { type: 'object', city: isText, 'x-order': 5, properties: {} } } },
     { properties: { place: { type: 'object', city: 'Bern', ui: { type: 'textarea' } } } },
     { properties: { done: { type: 'boolean', pbj: { type: 'boolean' } } } },
+    { type: 'object', example: isText },
+    { properties: { parameters: { type: 'object', additionalProperties: true, example: { type: 'object' } } } },
+    { properties: { labels: { type: 'object', additionalProperties: isText, keys: isText } } },
   ])('whose values are schemas are annotations all the same beside what says more, or below: %j', (schema) => {
     expect(compile(schema, { strict: false }).notEnforced).toEqual([])
     compile(schema)

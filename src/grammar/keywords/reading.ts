@@ -100,7 +100,7 @@ function whyForeign(word: string, value: unknown): string | undefined {
     : undefined
 }
 
-/** What a schema may say without a word about any property. */
+/** What a schema may say without a word about any property, and the last where it is no schema itself. */
 const BARE = new Set(['type', 'required', 'additionalProperties'])
 /** Of these a value is known to be a schema. */
 const TELLING = ['type', '$ref', 'enum', 'properties', 'anyOf', 'oneOf', 'allOf']
@@ -113,9 +113,10 @@ const TELLING = ['type', '$ref', 'enum', 'properties', 'anyOf', 'oneOf', 'allOf'
 function whyMisplaced(word: string, schema: Readonly<Record<string, unknown>>, { trail }: Site): string | undefined {
   if (!isMisplaced(word, schema[word])) return undefined
   if (schema.type !== 'object' && (trail || schema.type !== undefined)) return undefined
-  for (const each of Object.keys(schema)) {
-    if (WORDS.has(each) ? !BARE.has(each) : trail && !ANNOTATIONS.has(each) && !isMisplaced(each, schema[each]))
-      return undefined
+  for (const [each, value] of Object.entries(schema)) {
+    const isKnown = WORDS.has(each)
+    if (isKnown && (!BARE.has(each) || isRecord(value))) return undefined
+    if (!isKnown && trail && !ANNOTATIONS.has(each) && !isMisplaced(each, value)) return undefined
   }
   return `'${word}' is not a keyword, but its value is a schema: properties belong under 'properties'.`
 }
