@@ -25,6 +25,15 @@ it('parts each of those that overlap', () => {
   }
 })
 
+it('parts any number of them, whatever they begin with', () => {
+  const tokens = Array.from({ length: 100_000 }, (_, i) => `${String.fromCharCode(0x4e00 + (i % 20_000))}-${i}`)
+  const one = new Guard(SENTINEL, guarded(tokens, []))
+  const [first, last] = [tokens[0]!, tokens.at(-1)!]
+  expect(one.protect(`${last} ${first}`, true)).toBe(
+    [last, first].map((token) => token[0] + SENTINEL + token.slice(1)).join(' '),
+  )
+}, 30_000)
+
 it('parts them in every text of a JSON value', () => {
   const value = { '<think>': ['<|end|>', 5, null, true, { a: '<think>' }] }
   const there = guard().protectAll(value)

@@ -1,4 +1,4 @@
-import type { Slices } from '../../platform/index.js'
+import { getOrMake, type Slices } from '../../platform/index.js'
 
 /** What a guard finds: the first letters of control tokens in every text, in those that are not trusted of all these added tokens. */
 export interface Guarded {
@@ -109,13 +109,14 @@ export const guarded = (special: readonly string[], added: readonly string[]): G
 
 /** Finds the first letter alone, for another may begin within one: `</a>` and `><b>`. */
 function patternOf(texts: readonly string[]): RegExp | undefined {
-  // One character has no inside to put a sentinel into; no model controls anything with a letter.
-  const long = texts.filter((text) => text.length > 1).map((text) => [text[0]!, text.slice(1)].map(escaped))
-  if (long.length === 0) return undefined
   // By first letters: of other letters a text is looked through at once.
-  const firsts = [...new Set(long.map(([first]) => first))]
-  const behind = (one?: string) => long.flatMap(([first, rest]) => (first === one ? rest : [])).join('|')
-  return new RegExp(firsts.map((first) => `${first}(?=${behind(first)})`).join('|'), 'g')
+  const behind = new Map<string, string[]>()
+  for (const text of texts) {
+    // One character has no inside to put a sentinel into; no model controls anything with a letter.
+    if (text.length > 1) getOrMake(behind, escaped(text[0]!), () => []).push(escaped(text.slice(1)))
+  }
+  if (behind.size === 0) return undefined
+  return new RegExp([...behind].map(([first, rest]) => `${first}(?=${rest.join('|')})`).join('|'), 'g')
 }
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
