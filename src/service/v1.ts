@@ -242,7 +242,13 @@ export function createV1(options: V1Options): V1 {
       always: options.responses !== undefined,
       background: new Map(),
     },
-    conversations: new Conversations(store.conversations),
+    conversations: new Conversations(store.conversations, (id, error) => {
+      log({
+        type: 'fault',
+        message: `The conversation ${id} stands as it was written late: its last change is lost.`,
+        error,
+      })
+    }),
     fingerprints: new Map(),
   }
   const door = {

@@ -179,18 +179,20 @@ describe('of a store that one change waits for', () => {
   async function waiting() {
     const store = memoryResponses().conversations!
     await store.put(kept)
-    const writes: { readonly apply: () => Promise<unknown>; readonly settle: () => void }[] = []
+    const writes: { apply(): Promise<unknown>; settle(): void; fail(error: Error): void }[] = []
     const held = <T>(act: () => Promise<T>): Promise<T> =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
         let done: Promise<T> | undefined
         const apply = () => (done ??= act())
-        writes.push({ apply, settle: () => resolve(apply()) })
+        writes.push({ apply, settle: () => resolve(apply()), fail: reject })
       })
-    const conversations = new Conversations({
+    const own: ConversationStore = {
       put: (...given) => held(() => store.put(...given)),
       get: (...given) => store.get(...given),
       delete: (...given) => held(() => store.delete(...given)),
-    })
+    }
+    const lost: unknown[] = []
+    const conversations = new Conversations(own, (...what) => lost.push(what))
     const change = (word: string, signal: AbortSignal) =>
       conversations.change(me, kept.conversation.id, () => named(word), { signal })
     const left = new AbortController()
@@ -201,7 +203,7 @@ describe('of a store that one change waits for', () => {
     await vi.advanceTimersByTimeAsync(LEAVE_MS)
     await turns()
     const word = async () => (await store.get(me, kept.conversation.id))?.conversation.metadata.word
-    return { conversations, change, writes, word }
+    return { conversations, change, writes, word, lost }
   }
 
   const { signal } = new AbortController()
@@ -237,5 +239,41 @@ describe('of a store that one change waits for', () => {
     writes[3]!.settle()
     await turns()
     expect(await word()).toBe('second')
+  })
+
+  test('what is written once more takes back nothing either, however late it comes', async () => {
+    const { change, writes, word } = await waiting()
+    const second = change('second', signal)
+    await turns()
+    writes[1]!.settle()
+    await second
+    writes[0]!.settle()
+    await turns()
+    await vi.advanceTimersByTimeAsync(LEAVE_MS)
+    await turns()
+    const third = change('third', signal)
+    await turns()
+    writes[3]!.settle()
+    await third
+    writes[2]!.settle()
+    await turns()
+    writes[4]?.settle()
+    await turns()
+    expect(await word()).toBe('third')
+    expect(writes).toHaveLength(5)
+  })
+
+  test('whoever runs it hears of what could not be written once more', async () => {
+    const { change, writes, lost } = await waiting()
+    const second = change('second', signal)
+    await turns()
+    writes[1]!.settle()
+    await second
+    writes[0]!.settle()
+    await turns()
+    const full = new Error('The disk is full.')
+    writes[2]!.fail(full)
+    await turns()
+    expect(lost).toEqual([['conv_1', full]])
   })
 })

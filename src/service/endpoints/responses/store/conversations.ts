@@ -30,7 +30,11 @@ interface Turn {
   readonly line: Line
   isGivenUp: boolean
   /** What may come late. */
-  writing?: { readonly kept: KeptConversation | null; readonly work: Promise<unknown> }
+  writing?: {
+    readonly kept: KeptConversation | null
+    readonly write: () => Promise<unknown>
+    readonly work: Promise<unknown>
+  }
 }
 
 /**
@@ -40,11 +44,14 @@ interface Turn {
  */
 export class Conversations {
   readonly #store: ConversationStore
+  readonly #lost: (id: string, error: unknown) => void
   /** By id. */
   readonly #lines = new Map<string, Line>()
 
-  constructor(store: ConversationStore) {
+  /** `lost` hears where what was written since could not be written once more. */
+  constructor(store: ConversationStore, lost: (id: string, error: unknown) => void) {
     this.#store = store
+    this.#lost = lost
   }
 
   add(kept: KeptConversation): Promise<void> {
@@ -108,7 +115,7 @@ export class Conversations {
     // What came late while this was written may have come behind it.
     const was = isInDoubt()
     const work = write()
-    turn.writing = { kept, work }
+    turn.writing = { kept, write, work }
     const done = await work
     // Who could delete nothing has changed nothing: it is another's.
     if ((was || isInDoubt()) && !turn.isGivenUp && done !== false) Object.assign(line, { since: kept, again: write })
@@ -119,15 +126,18 @@ export class Conversations {
     turn.isGivenUp = true
     if (!turn.writing) return
     const { line } = turn
-    const { kept, work } = turn.writing
+    const { kept, write, work } = turn.writing
     if (kept) line.late.add(versionOf(kept))
     line.open++
     const settled = async () => {
       line.open--
-      // Who waits before it changes what it writes.
-      await this.#inTurn(id, GONE, async () => line.again?.())
+      // Who waits before it changes what it writes. What came late may be that itself.
+      await this.#inTurn(id, GONE, async (next) => {
+        const { again, since = null } = line
+        if (again && again !== write) await this.#write(next, since, again)
+      })
     }
-    work.then(settled, settled).catch(() => {})
+    work.then(settled, settled).catch((error) => this.#lost(id, error))
   }
 }
 
