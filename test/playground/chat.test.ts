@@ -20,15 +20,20 @@ const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 't
 
 let callCount = 0
 let broken = false
-/** Ends an answer that comes slowly. */
-let goOn: () => void = () => {}
+/** Ends the answer that waits for its last part. */
+let end: (() => void) | undefined
+async function goOn(): Promise<void> {
+  await expect.poll(() => end).toBeDefined()
+  end!()
+  end = undefined
+}
 
 /** Says the most of it, and the rest once it is told to. */
 async function* slowly(...parts: readonly string[]): AsyncGenerator<Step> {
   for (const [i, text] of parts.entries()) {
     if (i === parts.length - 1) {
       await new Promise<void>((resolve) => {
-        goOn = resolve
+        end = resolve
       })
     }
     yield { type: 'text-delta', choice: 0, text }
@@ -69,7 +74,10 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     const folder = `${out}served-page`
     await buildServedPage(folder)
     const files = await filesIn(folder)
-    const engine = scripted({ models: { 'test/thinker': speak }, capabilities: { thinking: true } })
+    const engine = scripted({
+      models: { 'test/thinker': speak, 'test/other': speak },
+      capabilities: { thinking: true },
+    })
     const v1 = express(createV1({ engine, keys: 'none', log: () => {} }))
     server = await listen((request, response) => {
       const { pathname } = new URL(request.url!, 'http://here')
@@ -266,7 +274,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     const before = await selected()
     expect(before).toMatch(/^(Long\.\s+){200}First this,\s+then th\s*$/)
     const made = await counted(tab)
-    goOn()
+    await goOn()
     await saidIn(tab, 1)
     expect(await tab.locator('.message.assistant .said').textContent()).toMatch(
       /^(Long\.){200}First this,then that,and more\.$/,
@@ -281,7 +289,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await tab.locator('#run').click()
     await tokens.getByText('"then th').waitFor()
     const madeOfTokens = await counted(tab)
-    goOn()
+    await goOn()
     await tab.locator('#answer[aria-busy="false"] .tokens').waitFor()
     expect(await tokens.textContent()).toMatch(/^\[(\s+"long",){200}\s+"then that",\s+"and more"\s+\]$/)
     expect((await madeOfTokens()).elements).toBeLessThan(150)
@@ -289,7 +297,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await tab.getByLabel('Text', { exact: true }).fill('No list.')
     await tab.locator('#run').click()
     await tokens.getByText('it').waitFor()
-    goOn()
+    await goOn()
     await tab.getByText('did not produce a document').waitFor()
     expect(await tokens.textContent()).toMatch(/^\s*\]\s*\}\s*itisnone\.$/)
 
@@ -301,7 +309,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     const reading = tab.locator('.reading p')
     await reading.getByText('then th').waitFor()
     const read = await counted(tab)
-    goOn()
+    await goOn()
     await tab.getByText(/^200, after/).waitFor()
     expect(await reading.textContent()).toMatch(/^(Long\.\s+){200}First \*this\*,\s+then that,\s+and more\.$/)
     expect((await read()).documents).toBeLessThan(20)
@@ -326,7 +334,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     })
     await say(tab, 'All at once.')
     await expect.poll(() => tab.locator('.message').count()).toBe(2)
-    goOn()
+    await goOn()
     const paragraphs = tab.locator('.message.assistant .said p')
     await expect.poll(() => paragraphs.count()).toBe(4000)
     const most = await tab.evaluate(() => (window as unknown as { most: number }).most)
@@ -340,6 +348,19 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await tab.reload()
     await expect.poll(() => paragraphs.count()).toBe(4000)
     await expect.poll(below).toBeLessThan(1)
+    // Of an answer that is no longer there, nothing more is drawn.
+    await tab.getByRole('button', { name: 'New', exact: true }).click()
+    const made = await counted(tab)
+    const elements = await tab.evaluate(() => {
+      document.querySelector<HTMLElement>('#earlier-list button')!.click()
+      document.querySelector<HTMLElement>('#new-chat')!.click()
+      return (window as unknown as { counts: { elements: number } }).counts.elements
+    })
+    await tab.evaluate(async () => {
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+    })
+    expect((await made()).elements).toBe(elements)
+    expect(elements).toBeGreaterThan(1000)
     await visitor.close()
   })
 
@@ -393,10 +414,16 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await saidIn(second, 2)
     await first.getByLabel('Temperature').fill('0.7')
     await second.getByLabel('Seed').fill('5')
+    await second.getByRole('radio', { name: 'other' }).check()
+    // Whoever comes back to a tab sees which models are loaded.
+    const listed = first.waitForResponse(/\/models$/)
+    await first.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    await listed
     await first.reload()
     expect(await saidIn(first, 2)).toEqual(['In both.', 'There.'])
     expect(await first.getByLabel('Temperature').inputValue()).toBe('0.7')
     expect(await first.getByLabel('Seed').inputValue()).toBe('5')
+    expect(await first.getByRole('radio', { name: 'other' }).isChecked()).toBe(true)
     await first.getByText('Earlier chats: 1').click()
     await first.getByRole('button', { name: 'In both.', exact: true }).click()
     expect(await said(first)).toEqual(['In both.', 'Here.'])

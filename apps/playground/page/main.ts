@@ -79,7 +79,8 @@ async function start(): Promise<void> {
   new TokenizerView(models)
   new DeviceBenchView(models, result)
   models.onChange(() => {
-    set({ model: models.selected })
+    // What another tab chose meanwhile stays, until one is chosen here.
+    if (models.selected !== settings().model) set({ model: models.selected })
     byId('model-summary', HTMLElement).textContent = nameOf(models.selected)
   })
   byId('model-summary', HTMLElement).textContent = nameOf(models.selected)

@@ -22,9 +22,9 @@ export class AnswerView {
   readonly #thoughtHead = el('summary', {})
   readonly #thinking = el('details', { class: 'thought', hidden: true }, this.#thoughtHead, this.#thought)
 
-  /** `around` draws what of a long answer is drawn later. */
+  /** `around` draws what of a long answer is drawn later, as long as it stands in the page. */
   constructor(from: string, around: (draw: () => void) => void) {
-    this.#said = new MarkdownView(around)
+    this.#said = new MarkdownView((draw) => this.element.isConnected && around(draw))
     this.element = el('article', { class: 'message assistant', 'aria-label': from }, this.#thinking, this.#text)
   }
 
