@@ -348,7 +348,13 @@ describe('the request as code', () => {
 
   test('names no package that nobody of ours has on npm', () => {
     if (packages().note === '') return
-    const table = { wanted: { sentence: 'x', fields: [] }, model: 'local-v1/nano', evidence: true, text: 'y' }
+    const table = {
+      wanted: { sentence: 'x', fields: [] },
+      model: 'local-v1/nano',
+      evidence: true,
+      limit: {},
+      text: 'y',
+    }
     for (const { name, code } of [
       ...chatCode(body, here),
       ...decisionCode(decision, here),

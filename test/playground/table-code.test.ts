@@ -59,7 +59,7 @@ describe('the code of a table', () => {
   let rows: readonly Document[]
 
   const codeOf = (name: string, place: Partial<Place> = {}) => {
-    const request = { wanted, model: MODEL, evidence: true, text: texts[0]! }
+    const request = { wanted, model: MODEL, evidence: true, limit: { max_tokens: 400 }, text: texts[0]! }
     return tableCode(request, { project: '', origin, served: true, ...place }).find((each) => each.name === name)!.code
   }
 

@@ -164,6 +164,11 @@ export class TableView {
     return { sentence: this.#sentence.value, fields: this.#fields }
   }
 
+  get #limit(): { max_tokens?: number | string } {
+    const { max_tokens } = samplingFields()
+    return { ...(max_tokens !== undefined && { max_tokens }) }
+  }
+
   #chip(example: TableExample): HTMLElement {
     const choose = () => {
       this.#choose(example)
@@ -331,12 +336,11 @@ export class TableView {
     for (const row of rows) row.asked = ''
     this.#error = undefined
     this.#undrafted = false
-    const { max_tokens } = samplingFields()
     const filling = new Filling(this.#wanted, {
       model: this.#models.selected,
       project: settings().project,
       evidence: tellsEvidence(this.#models.current),
-      limit: { ...(max_tokens !== undefined && { max_tokens }) },
+      limit: this.#limit,
       onRow: (row, isWhole) => {
         if (isWhole) this.#store.keepRow(row)
         this.#drawNowAndThen()
@@ -534,6 +538,7 @@ export class TableView {
       wanted: this.#wanted,
       model: selected,
       evidence: tellsEvidence(current),
+      limit: this.#limit,
       text: this.#rows[0]?.text ?? '',
     }
     showCode((place) => tableCode(request, place))

@@ -1,5 +1,5 @@
 /** The same table, made by an application of one's own. */
-import { BASE } from '../api.js'
+import { BASE, type ChatBody } from '../api.js'
 import { COMMAND, type CodeSample, curl, javaScriptText, type Place, pythonClient, pythonValue } from '../code.js'
 import { readable } from '../readable.js'
 import { schemaOf } from '../schema-fields.js'
@@ -10,19 +10,18 @@ export interface Asked {
   readonly wanted: Wanted
   readonly model: string
   readonly evidence: boolean
+  readonly limit: Pick<ChatBody, 'max_tokens'>
   /** The first of the texts. */
   readonly text: string
 }
 
 export function tableCode(request: Asked, place: Place): CodeSample[] {
+  const body = { ...bodyFor(request.text, request.wanted, request.model, request.evidence), ...request.limit }
   return [
     { name: 'React', code: asReact(request, place) },
     { name: 'Python', code: asPython(request, place) },
     { name: 'Terminal', code: asCommand(request) },
-    {
-      name: 'curl',
-      code: curl('/chat/completions', bodyFor(request.text, request.wanted, request.model, request.evidence), place),
-    },
+    { name: 'curl', code: curl('/chat/completions', body, place) },
   ]
 }
 
@@ -30,6 +29,8 @@ const instructionsOf = ({ wanted }: Asked) => wanted.sentence.trim()
 const schemaText = ({ wanted }: Asked) => readable(schemaOf(wanted.fields))
 
 function asReact(request: Asked, { origin, served }: Place): string {
+  const { max_tokens } = request.limit
+  const limit = max_tokens === undefined ? '' : `, maxTokens: ${JSON.stringify(max_tokens)}`
   const names = request.wanted.fields.map(({ name }) => javaScriptText(name))
   const from = served
     ? [
@@ -47,7 +48,7 @@ function asReact(request: Asked, { origin, served }: Place): string {
     "import { useEffect, useState } from 'react'",
     ...from,
     `const schema = ${schemaText(request)} as const`,
-    `const options = { from, model: ${javaScriptText(request.model)}, instructions: ${javaScriptText(instructionsOf(request))} }`,
+    `const options = { from, model: ${javaScriptText(request.model)}, instructions: ${javaScriptText(instructionsOf(request))}${limit} }`,
     '',
     'export function Table({ texts }: { texts: readonly string[] }) {',
     '  const [rows, setRows] = useState<Record<number, Record<string, unknown>>>({})',
@@ -86,6 +87,7 @@ function asReact(request: Asked, { origin, served }: Place): string {
 }
 
 function asPython(request: Asked, place: Place): string {
+  const { max_tokens } = request.limit
   return [
     ...pythonClient(request.model, place, 'import json, pathlib, sys'),
     `schema = ${pythonValue(schemaOf(request.wanted.fields), '')}`,
@@ -94,6 +96,7 @@ function asPython(request: Asked, place: Place): string {
     '    completion = client.chat.completions.create(',
     `        model=${JSON.stringify(request.model)},`,
     '        temperature=0,',
+    ...(max_tokens === undefined ? [] : [`        max_tokens=${JSON.stringify(max_tokens)},`]),
     '        messages=[',
     `            {"role": "system", "content": ${JSON.stringify(instructionsOf(request))}},`,
     '            {"role": "user", "content": pathlib.Path(path).read_text("utf-8")},',
