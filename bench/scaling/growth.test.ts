@@ -43,4 +43,8 @@ it('a line has a cell for each title, and growth beside the first of its group',
   const cells = line.split('|').slice(1, -1)
   expect(cells).toHaveLength(HEAD.split('\n')[0]!.split('|').length - 2)
   expect(cells.map((cell) => cell.trim()).slice(5)).toEqual(['300', '3.00', '1.00', '500', '1.00', '1.00'])
+  // Where a prompt costs what its rows are multiplied for, one four times as long costs four times as much.
+  const four = { ...found(0.3), step: { ...step!, context: 4 * step!.context } }
+  const growth = lineOf(four, found(0.1), { ...known, ...costs, products: 0 }).split('|')[8]
+  expect(growth!.trim()).toBe('4.00')
 })

@@ -6,7 +6,7 @@ import { capacityOf, DEVICES, promptSeconds, stepSeconds } from './devices.js'
 import { type Costs, errorsOf, fitCosts, leaveOneOut, type Point, predict } from './fit.js'
 import { pointsOf } from './points.js'
 import { scalingFigures } from './print.js'
-import { decodeWork, documentWork, promptWork, weightsOf } from './work.js'
+import { cacheBytesPerToken, decodeWork, documentWork, promptWork, weightsOf } from './work.js'
 import { withFigures } from './write.js'
 
 const folder = new URL('points/', import.meta.url)
@@ -58,6 +58,11 @@ describe('the work of an answer', () => {
       const looks = 5 * seen(tokens, tokens) + layers * seen(tokens, positions)
       expect(promptWork(windowed, tokens, 64).attention, `${tokens}`).toBeCloseTo(perPosition * looks)
     }
+    // Rows of a pass share what they read: the 22 from the 129th on, which see 100, begin at the 30th.
+    const read = (last: number) => 64 + 128 + last
+    const perLayer = cacheBytesPerToken(shape) / shape.layers
+    const readBytes = perLayer * (5 * read(150) + layers * read(121))
+    expect(promptWork(windowed, 150, 64).cacheBytes).toBeCloseTo(readBytes)
     const [near, far] = [200, 2000].map((context) => decodeWork(windowed, context, 2, 1))
     expect(far!.attention - near!.attention).toBe(perPosition * 5 * 2 * 1800)
     expect(far!.cacheBytes / near!.cacheBytes).toBeCloseTo((5 * 2000 + layers * 100) / (5 * 200 + layers * 100))

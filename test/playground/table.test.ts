@@ -85,6 +85,7 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     expect(rows.map(([, , stars]) => stars)).toEqual(['4', '2', '5', '3', '1', '5'])
     expect(rows.flat().every((cell) => cell !== '')).toBe(true)
     expect(await page.locator('.cell:is(.sure, .fair, .unsure)').count()).toBe(18)
+    expect(await page.getByLabel('Doubtful first').isDisabled()).toBe(false)
     await look('40-table')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
@@ -147,6 +148,8 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     // The field rests while the table fills, and who stood in it can stop that.
     await page.getByLabel('Texts, one per line').press('Control+Enter')
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('table-stop')
+    // Rows would change their places while they come.
+    expect(await page.getByLabel('Doubtful first').isDisabled()).toBe(true)
     const done = async () => Number(/^\d+/.exec((await state()) ?? '')?.[0])
     await expect.poll(done, SLOW).toBeGreaterThan(10)
     expect(await state()).toMatch(/ of 20 rows.* · about \d+ \w+ left$/)
