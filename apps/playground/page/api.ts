@@ -185,6 +185,11 @@ export const unloadModel = (id: string) => ask(`/models/${id}/unload`, { method:
 
 export const removeModel = (id: string) => ask(`/models/${id}`, { method: 'DELETE' })
 
+let answered = false
+
+/** Whether this page has had an answer: it is counted before it ends, where that can be stored. */
+export const hasAnswered = (): boolean => answered
+
 /** A streamed answer, with what the grammar decided told beside the text. */
 export async function* chat(body: ChatBody, project: string, signal: AbortSignal): AsyncGenerator<Chunk> {
   const response = await ask('/chat/completions', {
@@ -194,6 +199,7 @@ export async function* chat(body: ChatBody, project: string, signal: AbortSignal
     signal,
   })
   yield* events<Chunk>(response)
+  answered = true
 }
 
 /** An answer of `/decisions`, in the order of its questions. */

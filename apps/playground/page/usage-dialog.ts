@@ -1,5 +1,5 @@
 import { wordsOf } from '../worker/words.js'
-import { type UsageResult, usage } from './api.js'
+import { hasAnswered, type UsageResult, usage } from './api.js'
 import { byId, el } from './dom.js'
 import { whole } from './format.js'
 import { nameOf } from './model-names.js'
@@ -23,7 +23,13 @@ async function fill(): Promise<void> {
 }
 
 const nothing = () =>
-  el('p', { class: 'muted' }, 'Nothing yet. Each request is counted for the project in the settings.')
+  el(
+    'p',
+    { class: 'muted' },
+    hasAnswered()
+      ? 'Requests were answered, but what they used could not be stored.'
+      : 'Nothing yet. Each request is counted for the project in the settings.',
+  )
 
 function table(results: readonly UsageResult[]): HTMLElement {
   const head = ['Project', 'Model', 'Requests', 'In', 'Out'].map((name, i) =>
