@@ -194,9 +194,37 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByLabel('Max tokens').fill('3')
     await button('Generate').click()
     const tokensError = page.locator('#max-tokens-error')
-    expect(await tokensError.textContent()).toMatch(/token/)
-    await page.getByLabel('Max tokens').fill('400')
+    const [least] = /\d+(?= tokens\b)/.exec((await tokensError.textContent())!)!
+    // Closed at the limit it is whole, and says that it ended there.
+    await page.getByLabel('Max tokens').fill(least)
     expect(await tokensError.count()).toBe(0)
+    await button('Generate').click()
+    const note = page.locator('#answer-note')
+    await expect.poll(() => note.textContent()).toBe(`The answer ended within the limit of ${least} tokens.`)
+    // Another text marks it, and a line that is long is not wrapped, which would take seconds.
+    const field = page.getByLabel('Text', { exact: true })
+    const said = await field.inputValue()
+    await field.fill('kettle '.repeat(10_000))
+    await expect.poll(() => note.textContent()).toMatch(/ It is of an earlier text\.$/)
+    await look('5-earlier-text')
+    expect(await barriers(page)).toEqual([])
+    expect(await field.getAttribute('wrap')).toBe('off')
+    await field.fill(said)
+    expect(await field.getAttribute('wrap')).toBe('soft')
+    await expect.poll(() => note.textContent()).not.toContain('earlier')
+
+    // A schema is read too: where it is what does not fit, nobody is told to shorten the text.
+    const names = Array.from({ length: 200 }, (_, i) => `field_number_${i}`)
+    const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+    await page.getByLabel('Max tokens').fill('')
+    await schema().fill(JSON.stringify({ type: 'object', properties, required: names, additionalProperties: false }))
+    await button('Generate').click()
+    await error.waitFor()
+    expect(await error.textContent()).toMatch(/the schema is too long .* tokens of /)
+    expect(await page.locator('#answer [role="alert"]').count()).toBe(0)
+    await look('5-long-schema')
+    await schema().fill(text)
+    await page.getByLabel('Max tokens').fill('400')
   })
 
   test('downloads a model, says how far it is, and can stop', async () => {
@@ -509,6 +537,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await chosen('someone/tiny-MLC').waitFor()
     // The row may be drawn by what the worker tells before the page chooses it.
     await expect.poll(() => chosen('someone/tiny-MLC').isChecked()).toBe(true)
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('value'))).toBe('someone/tiny-MLC')
     await page.getByRole('button', { name: /^Download .*tiny-MLC/ }).click()
     await ready()
     await button('Generate').click()

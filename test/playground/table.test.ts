@@ -203,6 +203,16 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     await Promise.all([letThrough(second), first.close()])
     await expect.poll(() => done(second), { timeout: 180_000 }).toBe(18)
     expect(await second.locator('#table-state [role="alert"]').count()).toBe(0)
+    // Where it is closed while another looks on, that one says so, and can go on.
+    await second.getByLabel('Texts, one per line').fill(texts.map((text) => `${text} So.`).join('\n'))
+    await letAnswer(second, 5)
+    await second.locator('#table-fill').click()
+    const third = await open()
+    const seen = () => third.locator('#table-facts').textContent()
+    await expect.poll(seen, SLOW).toContain('being filled in another tab')
+    await second.close()
+    await expect.poll(seen, SLOW).toContain('the tab that filled it is closed: go on with Fill')
+    await expect.poll(() => third.locator('#table-fill').textContent(), SLOW).toMatch(/^Fill \d+ rows$/)
     await other.close()
   })
 

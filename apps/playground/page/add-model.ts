@@ -93,6 +93,7 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
       input.value = ''
       place.replaceChildren()
       announce(`${id} was added.`)
+      focusOn(id)
     } catch (error) {
       fail(error, () => void add(found, wanted, how))
     }
@@ -105,6 +106,14 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
       await models.refresh().catch(() => {})
     }
   }
+}
+
+/** Who pressed the button that is gone, and nothing since, goes on at the row, once that is drawn. */
+function focusOn(id: string, frames = 60): void {
+  const row = [...byId('models', HTMLElement).querySelectorAll('input')].find(({ value }) => value === id)
+  if (document.activeElement !== document.body) return
+  if (row?.checkVisibility()) row.focus()
+  else if (frames > 0) requestAnimationFrame(() => focusOn(id, frames - 1))
 }
 
 /** Whether it runs here, in one sentence. */

@@ -12,6 +12,7 @@ import { frameOf } from './embed.js'
 import { failureView } from './failure-view.js'
 import { milliseconds, whole } from './format.js'
 import { linkWith } from './fragment.js'
+import { setText } from './long-lines.js'
 import { actionLabel, isNano } from './model-names.js'
 import type { Models } from './models.js'
 import { progressView } from './progress-view.js'
@@ -101,7 +102,7 @@ export class DecisionsView {
 
   #show({ name, text, questions, average }: DecisionDraft): void {
     this.#name = name
-    this.#text.value = text
+    setText(this.#text, text)
     this.#average.checked = average
     this.#cards = questions.map((question, i) => this.#card(question, i + 1))
     this.#place()

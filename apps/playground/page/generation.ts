@@ -1,4 +1,5 @@
 import { type ChatBody, chat, type Evidence, type Usage, unbroken } from './api.js'
+import { whole } from './format.js'
 
 /** What one chunk brought. */
 export interface Piece {
@@ -22,6 +23,8 @@ export class Generation {
   thoughtMs: number | undefined
   finish: string | undefined
   usage: Usage | undefined
+  /** Tokens that it may have. */
+  limit: ChatBody['max_tokens']
   /** Milliseconds from the request to its first text, and to its newest. */
   firstMs: number | undefined
   lastMs = 0
@@ -32,6 +35,7 @@ export class Generation {
 
   /** Fails with the error that the answer ended with; an answer that was stopped is no failure. */
   async run(body: ChatBody, project: string, onChange: () => void): Promise<void> {
+    this.limit = body.max_tokens
     try {
       await unbroken(() => this.#read(body, project, onChange), this.#aborter.signal)
     } catch (error) {
@@ -82,6 +86,13 @@ export class Generation {
 
   get forced(): number {
     return this.usage?.completion_tokens_details?.forced_tokens ?? this.#forced
+  }
+
+  /** That the limit ended it, as far as that is known: a strict answer is closed within it, and told as one that is whole. */
+  get limited(): string | undefined {
+    if (this.finish === 'length') return 'cut off at the token limit'
+    const isAll = this.limit !== undefined && this.usage?.completion_tokens === this.limit
+    return isAll && !this.stopped ? `ended within the limit of ${whole(this.tokens)} tokens` : undefined
   }
 
   /** Tokens a second after the first text; undefined while the stretch is too short to measure. */

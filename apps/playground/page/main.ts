@@ -16,6 +16,7 @@ import { connectEmbed } from './embed.js'
 import { failureView } from './failure-view.js'
 import { PageFinder } from './finder.js'
 import { connectKeyDialog } from './key-dialog.js'
+import { connectLongLines } from './long-lines.js'
 import type { Machine } from './machine.js'
 import { nameOf } from './model-names.js'
 import { Models } from './models.js'
@@ -38,6 +39,7 @@ async function start(): Promise<void> {
   connectTheme(byId('theme', HTMLButtonElement))
   connectKeyDialog()
   connectEmbed()
+  connectLongLines()
   const link = new OpenedLink()
   const shared = await link.read('share', asShared)
   const decisions = await link.read('decisions', asSharedDecisions)

@@ -21,7 +21,7 @@ export function metricsLine(answer: Generation): HTMLElement {
   const parts = [`${whole(answer.tokens)} tokens`]
   if (answer.perSecond !== undefined) parts.push(`${rate(answer.perSecond)} per second`)
   if (answer.firstMs !== undefined) parts.push(`first after ${milliseconds(answer.firstMs)}`)
-  if (answer.finish === 'length') parts.push('cut off at the token limit')
+  if (answer.limited !== undefined) parts.push(answer.limited)
   if (answer.finish === 'stopped') parts.push('stopped')
   return el('p', { class: 'metrics-line' }, parts.join(' · '))
 }

@@ -12,13 +12,14 @@ import { failureView } from './failure-view.js'
 import { fieldsView } from './fields-view.js'
 import { linkWith } from './fragment.js'
 import { Generation } from './generation.js'
+import { setText } from './long-lines.js'
 import { metricsView } from './metrics-view.js'
 import { actionLabel } from './model-names.js'
 import type { Models } from './models.js'
 import { progressView } from './progress-view.js'
 import { readable } from './readable.js'
 import { SchemaEditor } from './schema-editor.js'
-import { faultOf, syntaxFault } from './schema-fault.js'
+import { faultOf, lengthFault, syntaxFault } from './schema-fault.js'
 import { SchemaMaker } from './schema-maker.js'
 import { refusalFor } from './schema-refusal.js'
 import { samplingFields, settings } from './settings.js'
@@ -65,7 +66,11 @@ export class StructuredView {
     }
     this.#editor = new SchemaEditor('schema-label', edited)
     this.#maker = new SchemaMaker(this.#editor, edited)
-    for (const field of [this.#instructions, this.#text]) field.addEventListener('input', () => this.#keep())
+    for (const field of [this.#instructions, this.#text])
+      field.addEventListener('input', () => {
+        this.#keep()
+        this.#drawSoon()
+      })
     const put = byId('put-aside', HTMLElement)
     const focus = () => this.#text.focus()
     this.#showAside = asideView(put, this.#drafts, (draft) => this.#show(draft), focus)
@@ -137,7 +142,7 @@ export class StructuredView {
     this.#generation?.stop()
     this.#name = name
     this.#instructions.value = instructions
-    this.#text.value = text
+    setText(this.#text, text)
     this.#editor.text = schema
     this.#maker.show('json')
     for (const chip of byId('examples', HTMLElement).children) {
@@ -225,7 +230,9 @@ export class StructuredView {
       await this.#models.loadForRequest()
       this.#request = this.#body(this.#schema)
       await generation.run(this.#request, settings().project, this.#drawSoon)
-      announce(generation.stopped ? 'Stopped.' : `The answer is complete: ${generation.tokens} tokens.`)
+      // One that is closed near the limit is told as any other: nobody knows whether it would have gone on.
+      const { stopped, tokens, limited } = generation
+      announce(stopped ? 'Stopped.' : limited ? `The answer ${limited}.` : `The answer is there: ${tokens} tokens.`)
     } catch (error) {
       this.#fail(error, source)
     } finally {
@@ -242,7 +249,11 @@ export class StructuredView {
     }
     const message = error instanceof Error ? error.message : String(error)
     const param = error instanceof ApiError ? error.param : null
-    if (param === 'response_format' && this.#editor.text === source) this.#refuse(faultOf(source, message))
+    const isTooLong = error instanceof ApiError && error.code === 'context_length_exceeded'
+    // The model reads it too.
+    const isLong = isTooLong && JSON.stringify(this.#schema).length > this.#text.value.length
+    if ((param === 'response_format' || isLong) && this.#editor.text === source)
+      this.#refuse(isLong ? lengthFault(message) : faultOf(source, message))
     else if (!showSettingError(param, message)) this.#error = error
   }
 
@@ -271,7 +282,20 @@ export class StructuredView {
     } else this.#answer.replaceChildren(...nodes)
     this.#run.textContent = actionLabel(this.#models, 'Generate')
     this.#metrics.replaceChildren(metricsView(generation))
+    this.#drawNote(generation)
     byId('copy-json', HTMLButtonElement).disabled = text === '' || this.#busy
+  }
+
+  #drawNote(generation: Generation | undefined): void {
+    const { limited, pieces = [] } = generation ?? {}
+    const wanted = this.#body(this.#schema).messages
+    const { messages = [] } = this.#request ?? {}
+    const isOther =
+      wanted.length !== messages.length || wanted.some(({ content }, i) => content !== messages[i]!.content)
+    const notes = [limited && `The answer ${limited}.`, pieces.length > 0 && isOther && 'It is of an earlier text.']
+    const note = byId('answer-note', HTMLElement)
+    note.textContent = notes.filter(Boolean).join(' ')
+    note.hidden = note.textContent === ''
   }
 
   #shown(generation: Generation | undefined): HTMLElement {

@@ -6,6 +6,7 @@ import { takeDrops } from './drops.js'
 import { failureView } from './failure-view.js'
 import { seconds, whole } from './format.js'
 import { Generation } from './generation.js'
+import { setText } from './long-lines.js'
 import { actionLabel, isNano } from './model-names.js'
 import type { Models } from './models.js'
 import { progressView } from './progress-view.js'
@@ -51,6 +52,8 @@ export class TableView {
   #without: readonly string[] = []
   /** Another tab is at it. */
   #isElsewhere = false
+  /** Another tab was at it and is gone, and nothing was changed here since. */
+  #isLeft = false
   /** Texts that there is no room for. */
   #left = 0
   /** The name of the one that it began as. */
@@ -146,6 +149,8 @@ export class TableView {
     const { head, rows } = await this.#store.read()
     if (!this.#isElsewhere || !head) return
     this.#isElsewhere = false
+    // Who stops it writes that down.
+    this.#isLeft = head.filling
     this.#showKept({ head, rows })
   }
 
@@ -209,7 +214,7 @@ export class TableView {
     this.#tellSentence(false)
     this.#sentence.value = sentence
     this.#form.show(fields)
-    this.#pasted.value = pasted
+    setText(this.#pasted, pasted)
     this.#rows = rows
     this.#draw()
   }
@@ -226,7 +231,7 @@ export class TableView {
   }
 
   #keepHead(): void {
-    this.#isElsewhere = false
+    this.#isElsewhere = this.#isLeft = false
     this.#store.keepHead(this.#head(this.#filling !== undefined))
   }
 
@@ -476,6 +481,7 @@ export class TableView {
       failed > 0 && `${whole(failed)} failed`,
       stale > 0 && `${whole(stale)} from before the change`,
       this.#isElsewhere && 'being filled in another tab',
+      this.#isLeft && waiting.length > 0 && 'the tab that filled it is closed: go on with Fill',
       left !== undefined && waiting.length > 0 && `about ${seconds(left)} left`,
     ].filter((fact) => fact !== false)
     const bar = el('progress', {

@@ -3,6 +3,7 @@ import { byId, el } from './dom.js'
 import { failureView } from './failure-view.js'
 import { whole } from './format.js'
 import { keepValue, keptValue } from './kept.js'
+import { setText } from './long-lines.js'
 import type { Models } from './models.js'
 
 /** Who types goes on typing within this. */
@@ -33,7 +34,7 @@ export class TokenizerView {
 
   constructor(models: Models) {
     this.#models = models
-    this.#text.value = keptValue<string>(KEPT) ?? this.#text.value
+    setText(this.#text, keptValue<string>(KEPT) ?? this.#text.value)
     this.#text.addEventListener('input', () => keepValue(KEPT, this.#text.value))
     for (const field of [this.#text, this.#chat]) field.addEventListener('input', () => this.#follow(PAUSE_MS))
     byId('tokenizer-count', HTMLButtonElement).addEventListener('click', () => void this.#count(this.#body()))
