@@ -205,7 +205,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     const field = page.getByLabel('Text', { exact: true })
     const said = await field.inputValue()
     await field.fill('kettle '.repeat(10_000))
-    await expect.poll(() => note.textContent()).toMatch(/ It is of an earlier text\.$/)
+    await expect.poll(() => note.textContent()).toMatch(/ This answer is of an earlier text\.$/)
     await look('5-earlier-text')
     expect(await barriers(page)).toEqual([])
     expect(await field.getAttribute('wrap')).toBe('off')

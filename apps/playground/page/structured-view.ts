@@ -292,7 +292,10 @@ export class StructuredView {
     const { messages = [] } = this.#request ?? {}
     const isOther =
       wanted.length !== messages.length || wanted.some(({ content }, i) => content !== messages[i]!.content)
-    const notes = [limited && `The answer ${limited}.`, pieces.length > 0 && isOther && 'It is of an earlier text.']
+    const notes = [
+      limited && `The answer ${limited}.`,
+      pieces.length > 0 && isOther && 'This answer is of an earlier text.',
+    ]
     const note = byId('answer-note', HTMLElement)
     note.textContent = notes.filter(Boolean).join(' ')
     note.hidden = note.textContent === ''
