@@ -147,8 +147,9 @@ export class TableView {
     this.#drawSoon()
     await this.#store.untilFilled()
     const { head, rows } = await this.#store.read()
-    if (!this.#isElsewhere || !head) return
+    if (!this.#isElsewhere) return
     this.#isElsewhere = false
+    if (!head) return this.#drawSoon()
     // Who stops it writes that down.
     this.#isLeft = head.filling
     this.#showKept({ head, rows })
@@ -243,6 +244,8 @@ export class TableView {
 
   /** Who types goes on typing: not for each letter. */
   #keepSoon(): void {
+    // Whoever types here has a table of his own.
+    this.#isElsewhere = false
     clearTimeout(this.#keeping)
     this.#keeping = setTimeout(() => this.#keepAll(), KEEP_MS)
   }
