@@ -412,9 +412,14 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await saidIn(first, 2)
     await say(second, 'There.')
     await saidIn(second, 2)
+    // Browsers tell another tab in their own time.
+    const hears = (tab: Page, word: string) =>
+      tab.waitForFunction((told) => Object.values(localStorage).some((kept) => `${kept}`.includes(told)), word)
     await first.getByLabel('Temperature').fill('0.7')
+    await hears(second, '"0.7"')
     await second.getByLabel('Seed').fill('5')
     await second.getByRole('radio', { name: 'other' }).check()
+    await hears(first, '"model":"test/other"')
     // Whoever comes back to a tab sees which models are loaded.
     const listed = first.waitForResponse(/\/models$/)
     await first.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))

@@ -80,9 +80,11 @@ async function start(): Promise<void> {
   new RequestsView(models)
   new TokenizerView(models)
   new DeviceBenchView(models, result)
+  let chosen = models.selected
   models.onChange(() => {
     // What another tab chose meanwhile stays, until one is chosen here.
-    if (models.selected !== settings().model) set({ model: models.selected })
+    if (models.selected !== chosen) set({ model: models.selected })
+    chosen = models.selected
     byId('model-summary', HTMLElement).textContent = nameOf(models.selected)
   })
   byId('model-summary', HTMLElement).textContent = nameOf(models.selected)

@@ -32,7 +32,7 @@ it('parts any number of them, whatever they begin with', () => {
   expect(one.protect(`${last} ${first}`, true)).toBe(
     [last, first].map((token) => token[0] + SENTINEL + token.slice(1)).join(' '),
   )
-}, 30_000)
+})
 
 it('parts them in every text of a JSON value', () => {
   const value = { '<think>': ['<|end|>', 5, null, true, { a: '<think>' }] }
