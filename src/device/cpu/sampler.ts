@@ -60,7 +60,7 @@ export class CpuSampler implements Sampler {
     const greatest = this.#kernels.greatest(values, tokens)
     // Drawing may forbid more.
     const admitted = row.admitted ? this.#massOf(logits, values, greatest, row) : undefined
-    const token = row.temperature > 0 ? this.#draw(values, row, greatest) : (this.#idsAtLeast(values, greatest)[0] ?? 0)
+    const token = row.temperature > 0 ? this.#draw(values, row, greatest) : this.#first(values, greatest)
     this.slots[row.slot] = token
     return needsDetails(row) ? { token, ...this.#logprobs(logits, token, row, admitted) } : { token }
   }
@@ -93,6 +93,10 @@ export class CpuSampler implements Sampler {
   #idsAtLeast(values: number, least: number): Int32Array {
     const count = this.#kernels.idsAtLeast(values, this.shape.tokens, least, this.#ids)
     return this.#memory.i32.subarray(this.#ids / 4, this.#ids / 4 + count)
+  }
+
+  #first(values: number, greatest: number): number {
+    return this.#idsAtLeast(values, greatest)[0] ?? 0
   }
 
   /** Where the values stand of which one is drawn, and the greatest of them: others are forbidden, in a copy. */
@@ -135,7 +139,7 @@ export class CpuSampler implements Sampler {
     const { f32 } = this.#memory
     const least = f32[this.#bound / 4]!
     // Nothing is allowed.
-    if (!(least < Infinity)) return this.#idsAtLeast(values, greatest)[0] ?? 0
+    if (!(least < Infinity)) return this.#first(values, greatest)
     const inverse = 1 / row.temperature
     let chosen = 0
     let best = Number.NEGATIVE_INFINITY

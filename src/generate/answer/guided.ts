@@ -6,14 +6,18 @@ import type { Tokenizer } from '../tokenizer/tokenizer.js'
 /** Makes a mask one of these tokens alone. */
 export function maskOnly(mask: Uint32Array, tokens: Iterable<number>): Uint32Array {
   mask.fill(0)
-  for (const token of tokens) mask[token >>> 5]! |= 1 << (token & 31)
-  return mask
+  return withTokens(mask, tokens)
 }
 
 /** And of all but these. */
 export function maskAllBut(mask: Uint32Array, tokens: Iterable<number>): Uint32Array {
   mask.fill(0xffffffff)
   for (const token of tokens) mask[token >>> 5]! &= ~(1 << (token & 31))
+  return mask
+}
+
+function withTokens(mask: Uint32Array, tokens: Iterable<number>): Uint32Array {
+  for (const token of tokens) mask[token >>> 5]! |= 1 << (token & 31)
   return mask
 }
 
@@ -96,8 +100,7 @@ export class Guided {
   *allowed(mask: Uint32Array, budget: number, beside: Iterable<number> = []): Slices<Uint32Array> {
     const some = yield* this.maskInSlices(mask, budget)
     if (!some) throw new V1Error(500, 'The grammar allows no token here.')
-    for (const token of beside) mask[token >>> 5]! |= 1 << (token & 31)
-    return mask
+    return withTokens(mask, beside)
   }
 
   /** The grammar as it stands. */

@@ -166,6 +166,7 @@ describe('a store that does not settle keeps no later change from a conversation
 })
 
 describe('of a store that one change waits for', () => {
+  const { signal } = new AbortController()
   const me = { caller: 'me' }
   const kept: KeptConversation = {
     ...me,
@@ -202,11 +203,16 @@ describe('of a store that one change waits for', () => {
     await turns()
     await vi.advanceTimersByTimeAsync(LEAVE_MS)
     await turns()
+    /** A second change, which the store does not keep waiting. */
+    const written = async () => {
+      const second = change('second', signal)
+      await turns()
+      writes[1]!.settle()
+      await second
+    }
     const word = async () => (await store.get(me, kept.conversation.id))?.conversation.metadata.word
-    return { conversations, change, writes, word, lost }
+    return { conversations, change, written, writes, word, lost }
   }
-
-  const { signal } = new AbortController()
 
   test('what it writes while another writes gives way to that', async () => {
     const { change, writes, word } = await waiting()
@@ -225,11 +231,8 @@ describe('of a store that one change waits for', () => {
   })
 
   test('who may not delete it takes back nothing of whose it is', async () => {
-    const { conversations, change, writes, word } = await waiting()
-    const second = change('second', signal)
-    await turns()
-    writes[1]!.settle()
-    await second
+    const { conversations, written, writes, word } = await waiting()
+    await written()
     const others = conversations.delete({ caller: 'another' }, kept.conversation.id, signal)
     await turns()
     writes[2]!.settle()
@@ -242,11 +245,8 @@ describe('of a store that one change waits for', () => {
   })
 
   test('what is written once more takes back nothing either, however late it comes', async () => {
-    const { change, writes, word } = await waiting()
-    const second = change('second', signal)
-    await turns()
-    writes[1]!.settle()
-    await second
+    const { change, written, writes, word } = await waiting()
+    await written()
     writes[0]!.settle()
     await turns()
     await vi.advanceTimersByTimeAsync(LEAVE_MS)
@@ -264,11 +264,8 @@ describe('of a store that one change waits for', () => {
   })
 
   test('whoever runs it hears of what could not be written once more', async () => {
-    const { change, writes, lost } = await waiting()
-    const second = change('second', signal)
-    await turns()
-    writes[1]!.settle()
-    await second
+    const { written, writes, lost } = await waiting()
+    await written()
     writes[0]!.settle()
     await turns()
     const full = new Error('The disk is full.')
