@@ -56,7 +56,7 @@ export async function readSent(
   const follow = () => room.giveUp(signal.reason)
   signal.addEventListener('abort', follow, { once: true })
   try {
-    const sent = await readBytes(request, service.bodyLimit, room).catch(limitOfAnother)
+    const sent = await readBytes(request, service.bodyLimit, room)
     room.throwIfGivenUp()
     // No body at all says what {} says: clients leave out what is wholly optional, and its type with it.
     if (sent.length === 0) return {}
@@ -126,7 +126,7 @@ function checkedEncoding(headers: Headers, limit: number): string {
     const message = `Unsupported Content-Encoding '${encoding.slice(0, 100)}': send the body as it is, or one of ${ENCODINGS.join(', ')}.`
     throw new V1Error(415, message, { code: 'unsupported_content_encoding' })
   }
-  if (Number(headers.get('content-length')) > limit) throw tooLarge(limit)
+  if (Number(headers.get('content-length')) > limit) throw tooLarge(`${limit} bytes`)
   return encoding
 }
 
@@ -139,17 +139,16 @@ function isJson(type: string): boolean {
   )
 }
 
-function tooLarge(limit: number): V1Error {
-  return new V1Error(413, `The body of your request is larger than ${limit} bytes: shorten the messages.`, {
-    code: 'request_too_large',
-  })
+function tooLarge(limit: string, cause?: unknown): V1Error {
+  const message = `The body of your request is larger than ${limit}: shorten the messages.`
+  return new V1Error(413, message, { code: 'request_too_large', cause })
 }
 
-/** What stands before us may have a smaller limit, and breaks the body off: SvelteKit and h3 say so by a status. */
-function limitOfAnother(cause: unknown): never {
-  if (V1Error.is(cause) || !isRecord(cause) || (cause.status ?? cause.statusCode) !== 413) throw cause
-  const message = 'The body of your request is larger than this server takes: shorten the messages.'
-  throw new V1Error(413, message, { code: 'request_too_large', cause })
+/** By a client that hung up, which Deno tells so alone, or for a smaller limit before us: SvelteKit and h3 say that by a status. */
+function brokenOff(cause: { readonly status?: unknown; readonly statusCode?: unknown } | undefined): never {
+  if ((cause?.status ?? cause?.statusCode) === 413) throw tooLarge('this server takes', cause)
+  const message = 'The body of your request broke off before its end: send it again.'
+  throw new V1Error(400, message, { code: 'incomplete_body', cause })
 }
 
 async function readBytes(request: Request, limit: number, room: BodyRoom): Promise<Uint8Array> {
@@ -165,7 +164,7 @@ async function readBytes(request: Request, limit: number, room: BodyRoom): Promi
     for (;;) {
       await room.turn()
       room.throwIfGivenUp()
-      const { done, value } = await reader.read()
+      const { done, value } = await reader.read().catch(brokenOff)
       room.throwIfGivenUp()
       if (done) return bytes.taken()
       room.hold(bytes.add(value))
@@ -184,7 +183,7 @@ async function readWhole(request: Request, limit: number, room: BodyRoom): Promi
     room.onGivenUp = reject
     request.arrayBuffer().then(resolve, reject)
   })
-  if (buffer.byteLength > limit) throw tooLarge(limit)
+  if (buffer.byteLength > limit) throw tooLarge(`${limit} bytes`)
   room.hold(buffer.byteLength)
   room.throwIfGivenUp()
   return new Uint8Array(buffer)
@@ -208,7 +207,7 @@ class GrowingBytes {
   /** How many are held then; throws where there is no room for them. */
   add(piece: Uint8Array): number {
     const size = this.#size + piece.byteLength
-    if (size > this.#limit) throw tooLarge(this.#limit)
+    if (size > this.#limit) throw tooLarge(`${this.#limit} bytes`)
     if (this.#size === 0) this.#first = piece
     else this.#append(piece, size)
     this.#size = size
