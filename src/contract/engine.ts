@@ -469,18 +469,15 @@ export interface TextSpan {
   readonly end: number
 }
 
-/** A text without a template, or a conversation as the model's template writes it. */
+/** A text without a template, or a conversation as the model's template writes it, with what its request adds to that. */
 export type TokenizeCall = { readonly model: string; readonly signal: AbortSignal; readonly caller?: string } & (
   | {
       readonly prompt: string
       /** Without what the tokenizer puts around a text. */
       readonly bare?: boolean
     }
-  | {
-      readonly messages: readonly ChatMessage[]
-      readonly tools: readonly ToolSpec[]
-      readonly templateOptions?: Readonly<Record<string, unknown>>
-    }
+  | (Pick<ChatCall, 'messages' | 'tools'> &
+      Partial<Pick<ChatCall, 'templateOptions' | 'thinkingBudget' | 'output' | 'toolChoice' | 'describeSchema'>>)
 )
 
 export interface TokenizedText {

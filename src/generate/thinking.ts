@@ -22,8 +22,12 @@ export function thoughtWish(call: ChatCall): ThoughtWish {
   if (switched === true || call.thinkingBudget !== undefined) return 'think'
   if (effort === 'none' || effort === 'minimal') return 'be brief'
   if (effort !== undefined) return 'think'
-  return mustHaveForm(call) ? 'be brief' : 'as it likes'
+  return mustHaveForm(call) || asksForForm(call) ? 'be brief' : 'as it likes'
 }
+
+/** A prompt that is only counted comes without its grammars. */
+const asksForForm = ({ output, toolChoice }: ChatCall) =>
+  output.type !== 'text' || (toolChoice !== 'auto' && toolChoice !== 'none')
 
 /** The answer, after its thoughts, begins with what a grammar says. */
 export function mustHaveForm(call: ChatCall): boolean {

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ownFolder } from '../../../test/support/own-folder.js'
+import { smallTokenizer } from '../../generate/testing/small-tokenizer.test-helper.js'
 import { createV1, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
 import { tinyRepository, writeRepository } from './tiny-repository.test-helper.js'
@@ -11,10 +13,22 @@ let v1: V1
 
 beforeAll(async () => {
   await writeRepository(tinyRepository(), folder)
-  const engine = webgpu({ models: [{ id: 'test/tiny', from: folder }], device: 'cpu', threads: 1, log: () => {} })
-  v1 = createV1({ engine, keys: ['secret'] })
+  const models = [
+    { id: 'test/tiny', from: folder },
+    { id: 'test/thinker', from: await writeThinker() },
+  ]
+  v1 = createV1({ engine: webgpu({ models, device: 'cpu', threads: 1, log: () => {} }), keys: ['secret'] })
 })
 afterAll(() => v1.close())
+
+/** Its template begins a thought whatever it is told. */
+async function writeThinker(): Promise<string> {
+  const { tokenizer, tokenizerConfig } = smallTokenizer()
+  const chat_template = `{%- for message in messages %}{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{%- endfor %}{{- '<|im_start|>assistant\\n<think>\\n' }}{#- </think> #}`
+  const text = { tokenizer, tokenizerConfig: { ...tokenizerConfig, chat_template } }
+  await writeRepository(tinyRepository(2, 512, text), join(folder, 'thinker'))
+  return join(folder, 'thinker')
+}
 
 const client = new OpenAI({
   apiKey: 'secret',
@@ -37,7 +51,7 @@ const response_format = { type: 'json_schema' as const, json_schema: { name: 'bo
 
 test('models name their device', async () => {
   const list = await client.models.list()
-  expect(list.data.map(({ id }) => id)).toEqual([model])
+  expect(list.data.map(({ id }) => id)).toEqual([model, 'test/thinker'])
 })
 
 test('a completion, whole and streamed, is the same for the same seed', async () => {
@@ -121,4 +135,36 @@ test('leaving a stream stops the engine, and it goes on serving', async () => {
     [1, 2, 3].map((seed) => client.chat.completions.create({ model, messages, seed, max_tokens: 8 })),
   )
   expect(answers).toHaveLength(3)
+})
+
+describe('what is counted is what the model reads', () => {
+  const weather = {
+    type: 'function' as const,
+    name: 'weather',
+    description: 'Tells it.',
+    parameters: schema,
+    strict: true,
+  }
+  const format = { type: 'json_schema' as const, name: 'book', strict: true, schema }
+  const asked = {
+    'a text': { instructions: 'Be kind.' },
+    'a schema': { text: { format } },
+    'a schema, after thinking': { text: { format }, reasoning: { effort: 'low' as const } },
+    'any JSON': { text: { format: { type: 'json_object' as const } } },
+    tools: { tools: [weather] },
+    'tools, none of which may be called': { tools: [weather], tool_choice: 'none' as const },
+    'a tool that must be called': { tools: [weather], tool_choice: 'required' as const },
+    'one of two tools, by name': {
+      tools: [weather, { ...weather, name: 'book' }],
+      tool_choice: { type: 'function' as const, name: 'book' },
+    },
+  }
+  describe.each([model, 'test/thinker'])('by %s', (whose) => {
+    test.each(Object.entries(asked))('%s', async (_, more) => {
+      const body = { model: whose, input: 'Hello', ...more }
+      const { input_tokens } = await client.responses.inputTokens.count(body)
+      const { usage } = await client.responses.create({ ...body, max_output_tokens: 100 })
+      expect(input_tokens).toBe(usage!.input_tokens)
+    })
+  })
 })

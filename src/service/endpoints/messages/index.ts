@@ -1,6 +1,6 @@
-import { V1Error } from '../../../contract/index.js'
 import { answering } from '../../answer/answering.js'
 import { readRequest } from '../../answer/body.js'
+import { counting } from '../../answer/counting.js'
 import { once } from '../../answer/once.js'
 import type { EndpointEntry, EndpointSet, Route } from '../../answer/service.js'
 import { itemId } from '../../wire/ids.js'
@@ -39,22 +39,14 @@ const countTokens: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
     const read = (body: unknown) => readMessageRequest(body, 'to be counted')
     const { spec, ignored } = await readRequest(service, exchange, signal, read)
-    const { model, messages, tools, toolChoice, templateOptions } = spec
-    return {
-      model,
-      ignored,
-      free: true,
-      check() {
-        if (service.engine.tokenize) return
-        throw new V1Error(400, `The model '${model}' cannot count tokens here.`, { code: 'unsupported_model' })
-      },
-      async act(signal) {
-        const whose = { model, signal, caller: exchange.caller.id }
-        const prompt = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
-        const { tokens } = await service.engine.tokenize!({ ...prompt, ...(templateOptions && { templateOptions }) })
-        return { body: { input_tokens: tokens.length } }
-      },
-    }
+    const about = { model: spec.model, ignored }
+    return counting(
+      service,
+      exchange,
+      about,
+      () => spec,
+      (tokens) => ({ input_tokens: tokens }),
+    )
   })
 
 const ENDPOINTS: readonly EndpointEntry[] = [

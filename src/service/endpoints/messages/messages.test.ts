@@ -661,6 +661,21 @@ describe('around it', () => {
     expect(jsonOf(sofar)).toEqual({ input_tokens: 'Hi\nSo.'.length })
   })
 
+  test('tokens are counted by an engine that hears of all that writes into the prompt', async () => {
+    const engine = scripted({ models: { [MODEL]: 'Hi' } })
+    const tokenize = vi.spyOn(engine, 'tokenize')
+    const { post } = service(undefined, { engine })
+    const format = { type: 'json_schema', schema: { type: 'object' } }
+    const more = { tools: [look], tool_choice: { type: 'any' }, output_config: { format } }
+    await post(more, '/messages/count_tokens')
+    expect(tokenize).toHaveBeenCalledWith(
+      expect.objectContaining({
+        ...{ toolChoice: 'required', describeSchema: true, tools: [expect.objectContaining({ name: 'look' })] },
+        output: expect.objectContaining({ schema: format.schema }),
+      }),
+    )
+  })
+
   test('errors have Anthropic’s form, with the id that its clients look for', async () => {
     const { ask, post } = service()
     const unknown = await post({ model: 'no/such' })

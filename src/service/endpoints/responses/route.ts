@@ -1,6 +1,7 @@
-import { type ChatMessage, V1Error } from '../../../contract/index.js'
+import type { ChatMessage } from '../../../contract/index.js'
 import { answering, type RunRequest } from '../../answer/answering.js'
 import { readRequest } from '../../answer/body.js'
+import { counting } from '../../answer/counting.js'
 import { findModel } from '../../answer/loader.js'
 import { once } from '../../answer/once.js'
 import type { Run } from '../../answer/run.js'
@@ -294,25 +295,10 @@ class Compaction implements WholeReply {
 export const countInputTokens: Route = (service, exchange) =>
   once(service, exchange, async (run) => {
     const request = await readRequest(service, exchange, run.signal, readResponseRequest)
-    const { model, templateOptions, ignored } = request
-    return {
-      model,
-      ignored,
-      free: true,
-      check() {
-        if (service.engine.tokenize) return
-        throw new V1Error(400, `The model '${model}' cannot count tokens here.`, {
-          param: 'model',
-          code: 'unsupported_model',
-        })
-      },
-      async act(signal) {
-        const { messages, tools: earlier } = await contextOf(service, exchange, run, request)
-        const { tools, toolChoice } = request.toolsAfter(earlier)
-        const whose = { model, signal, caller: exchange.caller.id }
-        const prompt = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
-        const { tokens } = await service.engine.tokenize!({ ...prompt, ...(templateOptions && { templateOptions }) })
-        return { body: { object: 'response.input_tokens', input_tokens: tokens.length } }
-      },
+    const ask = async () => {
+      const { messages, tools } = await contextOf(service, exchange, run, request)
+      return { ...request, ...request.toolsAfter(tools), messages, output: request.form.output }
     }
+    const body = (tokens: number) => ({ object: 'response.input_tokens', input_tokens: tokens })
+    return counting(service, exchange, request, ask, body)
   })

@@ -1,0 +1,40 @@
+import { V1Error } from '../../contract/index.js'
+import type { CallSpec } from '../wire/reply.js'
+import type { SingleRequest } from './once.js'
+import type { Exchange, Service } from './service.js'
+
+/** What a prompt is made of. */
+export type Prompting = Pick<
+  CallSpec,
+  'messages' | 'tools' | 'toolChoice' | 'output' | 'templateOptions' | 'thinkingBudget'
+>
+
+/** A request that is only counted: what it would have a model read, with all that its form and its tools add to that. */
+export function counting(
+  { engine, describeSchema }: Service,
+  { caller }: Exchange,
+  { model, ignored }: { readonly model: string; readonly ignored: readonly string[] },
+  ask: () => Prompting | Promise<Prompting>,
+  body: (tokens: number) => unknown,
+): SingleRequest {
+  return {
+    model,
+    ignored,
+    free: true,
+    check() {
+      if (engine.tokenize) return
+      const message = `The model '${model}' cannot count tokens here.`
+      throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+    },
+    async act(signal) {
+      const { messages, tools, toolChoice, output, templateOptions, thinkingBudget } = await ask()
+      const { tokens } = await engine.tokenize!({
+        ...{ model, signal, caller: caller.id, messages, output, toolChoice, describeSchema },
+        tools: toolChoice === 'none' ? [] : tools,
+        ...(templateOptions && { templateOptions }),
+        ...(thinkingBudget !== undefined && { thinkingBudget }),
+      })
+      return { body: body(tokens.length) }
+    },
+  }
+}
