@@ -31,6 +31,12 @@ describe('in the background', () => {
     })
   })
 
+  test('what it has used until it failed is stored with it', async () => {
+    const { create, ask } = service([text('One'), text(' two'), new V1Error(503, 'The device was lost.')])
+    const { id } = await create({ background: true })
+    expect(await settled(ask, id)).toMatchObject({ status: 'failed', usage: { output_tokens: 2, total_tokens: 2 } })
+  })
+
   test('it is cancelled once, and stored as cancelled', async () => {
     const { create, ask } = service(slow)
     const { id } = await create({ background: true })

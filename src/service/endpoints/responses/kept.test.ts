@@ -250,7 +250,11 @@ test('a response whose caller has left in its midst was cancelled, which is no f
   const { ask } = keeping(endless, { responses })
   await ask('/responses', { ...posting({ input: 'Hi', stream: true }), signal: leaving.signal }).catch(() => {})
   await vi.waitFor(() => expect(put).toHaveBeenCalledOnce())
-  expect(put.mock.calls[0]![0].response).toMatchObject({ status: 'cancelled', error: null })
+  expect(put.mock.calls[0]![0].response).toMatchObject({
+    status: 'cancelled',
+    error: null,
+    usage: { output_tokens: 1 },
+  })
 })
 
 test('many responses of one caller in the background push out none of another', async () => {

@@ -342,11 +342,20 @@ describe('a stream', () => {
   })
 
   test('that fails in the middle ends with an error and a failed response', async () => {
-    const { post } = service([text('Hello'), new V1Error(503, 'The device was lost.')])
+    const ofPrompt = { promptTokens: 3, completionTokens: 0, cachedTokens: 2 }
+    const script = [
+      { type: 'usage' as const, usage: ofPrompt },
+      text('Hello'),
+      new V1Error(503, 'The device was lost.'),
+    ]
+    const { post } = service(script)
     const events = eventsOf((await post({ input: 'Hi', stream: true })).text)
     expect(events.slice(-2)).toMatchObject([
       { type: 'error', message: 'The device was lost.' },
-      { type: 'response.failed', response: { status: 'failed' } },
+      {
+        type: 'response.failed',
+        response: { status: 'failed', usage: { input_tokens: 3, output_tokens: 1, total_tokens: 4 } },
+      },
     ])
   })
 })

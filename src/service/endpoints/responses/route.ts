@@ -110,7 +110,7 @@ class Making {
       ...this.#answering(new WholeResponse(progress, over)),
       early,
       failed: async (error) => {
-        progress.fail(error)
+        progress.fail(error, this.#run.answer?.usage)
         await over()
       },
     }

@@ -170,7 +170,8 @@ export class ResponseProgress {
   }
 
   /** An error is told twice: as the event that makes clients throw, and as what became of the response. */
-  fail({ status, message, code, param, type }: V1Error): void {
+  fail({ status, message, code, param, type }: V1Error, usage = this.#usage): void {
+    this.#usage = usage
     this.#settle('incomplete')
     // Its caller has left, or has cancelled it.
     this.status = status === 499 ? 'cancelled' : 'failed'

@@ -54,7 +54,7 @@ export class ResponseEvents implements StreamReply {
   }
 
   async failed(error: V1Error): Promise<string> {
-    this.#progress!.fail(error)
+    this.#progress!.fail(error, this.#answer?.usage)
     return this.#ended()
   }
 
