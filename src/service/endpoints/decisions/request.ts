@@ -20,6 +20,8 @@ import {
   noteUnknown,
   oneOf,
   optional,
+  type Refused,
+  refuseUnsupported,
   required,
   wrongType,
   wrongValue,
@@ -41,8 +43,18 @@ export interface DecisionsRequest extends DecideSpec {
   readonly questions: readonly QuestionRequest[]
 }
 
+/** Of other interfaces, which whoever sends them relies on. */
+const WHY: Refused = new Map([
+  ...['images', 'assets'].map((name) => [name, "In a decision images are parts of 'input'."] as const),
+  ...['messages', 'state'].map((name) => [name, "In a decision it is 'input'."] as const),
+  ['instructions', "Say it in 'input', as a system message, or in each question."],
+  ...['previous_response_id', 'conversation'].map((name) => [name, "Send the conversation as 'input'."] as const),
+])
 /** Tools in the form that OpenAI's clients send, beside what is ours. */
-const KNOWN = new Set(['model', 'input', 'questions', 'prompt_cache_key', 'prompt_cache_options', 'safety_identifier'])
+const KNOWN = new Set([
+  ...['model', 'input', 'questions', 'prompt_cache_key', 'prompt_cache_options', 'safety_identifier'],
+  ...WHY.keys(),
+])
 const KNOWN_QUESTION = new Set(['type', 'name', 'instructions', 'choices', 'levels'])
 const MAX_OPTIONS = 255
 const INSTRUCTIONS = ['input_text', 'input_image', 'input_json']
@@ -65,6 +77,7 @@ const anAnswerName = aWordOf(256)
 export function readDecisions(json: unknown): DecisionsRequest {
   const body = aBody(json)
   const noted: Noted = { ignored: [], images: [] }
+  refuseUnsupported(body, WHY)
   const extras = readExtras(body, KNOWN, noted.ignored)
   optional(body, 'prompt_cache_key', '', aString)
   optional(body, 'prompt_cache_options', '', anObject)

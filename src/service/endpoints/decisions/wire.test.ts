@@ -86,6 +86,15 @@ describe('a request for decisions', () => {
     ])
   })
 
+  it.each([...['images', 'assets', 'messages', 'state', 'instructions', 'previous_response_id', 'conversation']])(
+    'refuses %s, a field of another interface',
+    (name) => {
+      const asked = { ...decisions(SO), [name]: 'x' }
+      expect(() => readDecisions(asked)).toThrow(expect.objectContaining({ status: 400, param: name }))
+      expect(readDecisions({ ...decisions(SO), [name]: null }).ignored).toEqual([])
+    },
+  )
+
   it('says how it is to be thought about and told', () => {
     const of = (part: object) => {
       const { order, calibrated, thinkingBudget, ignored } = readDecisions({ ...decisions(SO), ...part })
