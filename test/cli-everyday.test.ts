@@ -10,6 +10,7 @@ import { tryRevectorize } from '../src/device/cpu/index.js'
 import { revectorizeRefusal } from '../src/device/cpu/revectorize.js'
 import { CATALOG } from '../src/models/catalog.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
+import { denoPath } from './support/deno.js'
 import { ownFolder } from './support/own-folder.js'
 import { printed, type Running, start } from './support/spawn.js'
 
@@ -51,6 +52,18 @@ describe('local-v1 doctor', () => {
       : expect.stringMatching(/^of 256 bits .* first quiet second, .* experiment|^of 128 bits, .* no quicker here$/)
     expect(report.vectors).toEqual(vectors)
     expect(code).toBe(findings.some(({ state }) => state === 'bad') ? 1 : 0)
+  })
+
+  it.each([['Deno', denoPath(), 'run', '-A'], ...(process.env.BUN ? [['Bun', process.env.BUN]] : [])] as [
+    name: string,
+    program: string,
+    ...args: string[],
+  ][])('calls %s by its name', async (name, program, ...args) => {
+    const other = start(program, [...args, PROGRAM, 'doctor'], { NO_COLOR: '1' })
+    running.push(other)
+    await other.exit
+    expect(other.output()).toMatch(new RegExp(`program +local-v1 \\S+, ${name} \\d`))
+    expect(other.output()).toMatch(name === 'Deno' ? /webgpu +is part of this runtime/ : /webgpu +(not|the package)/)
   })
 
   it('says what the headers of a page allow', async () => {

@@ -1,5 +1,5 @@
 /** What the figures were taken on, in Node, Deno and browsers. */
-import { builtin } from '../platform/index.js'
+import { builtin, runtimeName } from '../platform/index.js'
 import type { BenchReport } from './report.js'
 
 type Facts = Record<string, string | number | boolean>
@@ -9,7 +9,7 @@ export async function machine(): Promise<BenchReport['machine']> {
   if (os === undefined) return browser()
   const cpus = os.cpus()
   return {
-    runtime: runtime(),
+    runtime: runtimeName(),
     system: `${os.platform()} ${os.release()} ${os.arch()}`,
     processor: cpus[0]?.model.trim() ?? 'unknown',
     cores: os.availableParallelism?.() ?? cpus.length,
@@ -17,11 +17,6 @@ export async function machine(): Promise<BenchReport['machine']> {
     // Programs that wanted a core while this began: more than a few hundredths disturbs every figure.
     load: Number(os.loadavg()[0]!.toFixed(2)),
   }
-}
-
-function runtime(): string {
-  const host = globalThis as { Deno?: { version: { deno: string } }; process?: { version: string } }
-  return host.Deno ? `Deno ${host.Deno.version.deno}` : `Node ${host.process!.version.slice(1)}`
 }
 
 interface BrowserNavigator {

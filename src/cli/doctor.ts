@@ -3,7 +3,7 @@ import { availableParallelism, freemem, totalmem } from 'node:os'
 import process from 'node:process'
 import { tryRevectorize } from '../engines/index.js'
 import { defaultFolder, NANO } from '../models/index.js'
-import { importWebgpu, lookForAdapter, UNSAFE } from '../platform/index.js'
+import { importWebgpu, lookForAdapter, runtimeName, UNSAFE } from '../platform/index.js'
 import { createV1 } from '../service/index.js'
 import { openEngine } from './engine.js'
 import { Fault } from './fault.js'
@@ -38,7 +38,7 @@ function show({ what, state, says }: Finding): void {
 }
 
 function runtime(version: string): Finding {
-  const says = `local-v1 ${version}, Node ${process.versions.node}, ${process.platform} ${process.arch}`
+  const says = `local-v1 ${version}, ${runtimeName()}, ${process.platform} ${process.arch}`
   const [major = 0] = process.versions.node.split('.').map(Number)
   return major >= 20
     ? { what: 'program', state: 'ok', says }
@@ -124,6 +124,8 @@ async function drivers(): Promise<Finding[]> {
 }
 
 async function gpuPackage(): Promise<Pick<Finding, 'state' | 'says'>> {
+  if ((globalThis as { navigator?: { gpu?: unknown } }).navigator?.gpu)
+    return { state: 'ok', says: 'is part of this runtime' }
   try {
     // Where another process has loaded it, it is there.
     if ((await lookForAdapter()) === undefined) await importWebgpu()

@@ -12,7 +12,7 @@ export {
   mayEnd,
   nextBegin,
 } from './borders.js'
-export { builtin, missingFlag } from './builtin.js'
+export { builtin, missingFlag, runtimeName } from './builtin.js'
 export { base64, byteLength, commonLength, joined } from './bytes.js'
 export {
   CACHE_BITS,
