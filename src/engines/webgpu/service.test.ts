@@ -159,6 +159,19 @@ describe('what is counted is what the model reads', () => {
       tool_choice: { type: 'function' as const, name: 'book' },
     },
   }
+  const asChat = (tool_choice?: unknown) => ({
+    tools: [{ type: 'function', function: { name: 'weather', parameters: schema } }],
+    ...(tool_choice !== undefined && { tool_choice }),
+  })
+  test.each([{}, { response_format }, asChat(), asChat('none'), asChat('required')])('as tokens: %j', async (more) => {
+    for (const whose of [model, 'test/thinker']) {
+      const body = { model: whose, messages, ...more }
+      const { tokens } = await client.post<{ tokens: number[] }>('/tokenize', { body })
+      const asked = { ...body, max_tokens: 100, return_token_ids: true }
+      const chat = await client.post<{ prompt_token_ids: number[] }>('/chat/completions', { body: asked })
+      expect(tokens).toEqual(chat.prompt_token_ids)
+    }
+  })
   describe.each([model, 'test/thinker'])('by %s', (whose) => {
     test.each(Object.entries(asked))('%s', async (_, more) => {
       const body = { model: whose, input: 'Hello', ...more }

@@ -18,13 +18,15 @@ import {
   unsupported,
 } from '../../wire/fields.js'
 import { readMessages } from '../../wire/messages.js'
+import { readOutputFormat } from '../../wire/output-format.js'
 import { areTokens } from '../../wire/parts.js'
 import { aToken } from '../../wire/sampling.js'
 import { readTools } from '../../wire/tools.js'
 
 const KNOWN = new Set([
-  ...['model', 'prompt', 'messages', 'tools', 'tool_choice', 'parallel_tool_calls', 'chat_template_kwargs'],
-  ...['return_token_strs', 'add_special_tokens', 'add_generation_prompt', 'continue_final_message', 'user'],
+  ...['model', 'prompt', 'messages', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format'],
+  ...['return_token_strs', 'add_special_tokens', 'add_generation_prompt', 'continue_final_message'],
+  ...['chat_template_kwargs', 'user'],
 ])
 const KNOWN_BACK = new Set(['model', 'tokens', 'user'])
 const someTokens = anArray(0, Number.POSITIVE_INFINITY)
@@ -41,7 +43,7 @@ export const tokenize: Route = (service, exchange) =>
     const input =
       prompt !== undefined
         ? { prompt, ...(surrounded === false && { bare: true }) }
-        : await inTurns(readConversation(body, surrounded, ignored), signal, exchange.caller.id)
+        : await inTurns(readConversation(body, service.describeSchema, surrounded, ignored), signal, exchange.caller.id)
     const strings = optional(body, 'return_token_strs', '', aBoolean) ?? false
     return {
       model,
@@ -101,11 +103,18 @@ export const tellTokenizerInfo: Route = (service, exchange) =>
     }
   })
 
-function* readConversation(body: JsonObject, surrounded: boolean | undefined, ignored: string[]) {
+function* readConversation(
+  body: JsonObject,
+  describeSchema: boolean,
+  surrounded: boolean | undefined,
+  ignored: string[],
+) {
   refuseOtherwise(body, surrounded)
+  const { tools, toolChoice } = readTools(body, ignored)
   return {
     messages: yield* readMessages(body, ignored),
-    tools: readTools(body, ignored).tools,
+    tools: toolChoice === 'none' ? [] : tools,
+    ...{ toolChoice, output: readOutputFormat(body, ignored), describeSchema },
     ...options(optional(body, 'chat_template_kwargs', '', anObject)),
   }
 }
