@@ -3,13 +3,14 @@
  * stays what it is when others are trained anew.
  */
 
-import type { Batch, Device } from '../../src/device/contract.js'
+import type { Batch } from '../../src/device/contract.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { WebGpuEngine } from '../../src/engines/webgpu/engine.js'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
 import { smallTokenizer } from '../../src/generate/testing/small-tokenizer.test-helper.js'
 import { createV1 } from '../../src/index.js'
 import type { Counts } from './compare.js'
+import { passesOf, watched } from './watched-device.js'
 
 const MODEL = 'guard/tiny'
 const messages = [{ role: 'user', content: 'the quick brown fox' }]
@@ -96,11 +97,7 @@ export async function countAnswers(): Promise<Counts> {
         const text = await response.text()
         if (response.status !== 200) throw new Error(`${name}: ${text}`)
         found[stream ? `${name}, streamed` : name] = {
-          passes: passes.length,
-          'rows of them': passes.reduce(
-            (sum, { spans }) => sum + spans.reduce((of, span) => of + span.tokens.length, 0),
-            0,
-          ),
+          ...passesOf(passes),
           ...(stream ? { events: text.split('\n\n').length - 1 } : usageOf(JSON.parse(text))),
         }
       }
@@ -115,18 +112,5 @@ function usageOf({ usage }: { usage: Record<string, number> }): Counts {
   return {
     'tokens of the prompt': usage.prompt_tokens ?? usage.input_tokens!,
     'tokens of the answer': usage.completion_tokens ?? usage.output_tokens!,
-  }
-}
-
-function watched(device: Device, passes: Batch[]): Device {
-  return {
-    ...device,
-    get memory() {
-      return device.memory
-    },
-    begin(batch) {
-      passes.push(batch)
-      return device.begin(batch)
-    },
   }
 }

@@ -2,6 +2,7 @@
 import { countAnswers } from './answers.js'
 import type { Counts } from './compare.js'
 import { countCuts } from './cuts.js'
+import { countDrafts } from './drafts.js'
 import { countFiles } from './files.js'
 import { countProducts } from './products.js'
 import { countSteps } from './steps.js'
@@ -11,6 +12,7 @@ import { countThreads } from './threads.js'
 export const TOPICS: Readonly<Record<string, () => Promise<Counts>>> = {
   'threads of the CPU device': countThreads,
   'passes and events of answers': countAnswers,
+  'passes that guesses save': countDrafts,
   'requests that open a model': countFiles,
   'what a GPU is asked for': countSteps,
   'how products are computed': countProducts,
