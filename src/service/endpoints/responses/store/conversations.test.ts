@@ -196,13 +196,17 @@ describe('of a store that one change waits for', () => {
     const conversations = new Conversations(own, (...what) => lost.push(what))
     const change = (word: string, signal: AbortSignal) =>
       conversations.change(me, kept.conversation.id, () => named(word), { signal })
-    const left = new AbortController()
-    void change('late', left.signal)
-    await turns()
-    left.abort()
-    await turns()
-    await vi.advanceTimersByTimeAsync(LEAVE_MS)
-    await turns()
+    /** A change that is given up before the store has settled. */
+    const left = async (word: string) => {
+      const leaving = new AbortController()
+      void change(word, leaving.signal)
+      await turns()
+      leaving.abort()
+      await turns()
+      await vi.advanceTimersByTimeAsync(LEAVE_MS)
+      await turns()
+    }
+    await left('late')
     /** A second change, which the store does not keep waiting. */
     const written = async () => {
       const second = change('second', signal)
@@ -211,7 +215,7 @@ describe('of a store that one change waits for', () => {
       await second
     }
     const word = async () => (await store.get(me, kept.conversation.id))?.conversation.metadata.word
-    return { conversations, change, written, writes, word, lost }
+    return { conversations, change, left, written, writes, word, lost }
   }
 
   test('what it writes while another writes gives way to that', async () => {
@@ -261,6 +265,39 @@ describe('of a store that one change waits for', () => {
     await turns()
     expect(await word()).toBe('third')
     expect(writes).toHaveLength(5)
+  })
+
+  test.each<[string, readonly number[]]>([
+    ['after an older one', [0, 1]],
+    ['before an older one', [1, 0]],
+    ['around an older one', [0, 1]],
+  ])('of two that it kept waiting the newer one stays, which settles %s', async (how, order) => {
+    const { left, writes, word } = await waiting()
+    await left('newer')
+    if (how.startsWith('around')) await writes[1]!.apply()
+    for (const each of order) {
+      writes[each]!.settle()
+      await turns()
+      for (const again of writes.slice(2)) again.settle()
+      await turns()
+    }
+    expect(await word()).toBe('newer')
+  })
+
+  test('what settles late gives way to nothing that was written before it', async () => {
+    const { left, written, writes, word } = await waiting()
+    await written()
+    await left('newer')
+    writes[2]!.settle()
+    await turns()
+    writes[3]?.settle()
+    await turns()
+    expect(await word()).toBe('newer')
+    writes[0]!.settle()
+    await turns()
+    writes.at(-1)!.settle()
+    await turns()
+    expect(await word()).toBe('newer')
   })
 
   test('whoever runs it hears of what could not be written once more', async () => {

@@ -16,31 +16,34 @@ interface ChangeFor {
 interface Line {
   /** What the next one waits for. */
   last: Promise<unknown>
-  /** How many writings were given up that have not settled. */
+  /** How many writings there were. */
+  count: number
+  /** How many were given up that have not settled. */
   open: number
-  /** What these wrote, if they come all the same. */
-  readonly late: Set<string>
-  /** What was written since; null: it was deleted. */
-  since?: KeptConversation | null
-  /** Writes that once more. */
-  again?: () => Promise<unknown>
+  /** What these wrote, if they come all the same, and as the how manieth. */
+  readonly late: Map<string, number>
+  /** Of those that the store has settled, the one that was begun last: what stays. */
+  newest?: Writing
+}
+
+interface Writing {
+  readonly number: number
+  /** Null: it is deleted. */
+  readonly kept: KeptConversation | null
+  readonly write: () => Promise<unknown>
 }
 
 interface Turn {
   readonly line: Line
   isGivenUp: boolean
   /** What may come late. */
-  writing?: {
-    readonly kept: KeptConversation | null
-    readonly write: () => Promise<unknown>
-    readonly work: Promise<unknown>
-  }
+  written?: { readonly writing: Writing; readonly work: Promise<unknown>; readonly isAlone: boolean }
 }
 
 /**
  * Conversations of a store, each changed by one request at a time: what two of them add is both there. Of a store that does
- * not settle, a turn is given up a while after nobody waits for it. What it writes after that gives way to what was written
- * since.
+ * not settle, a turn is given up a while after nobody waits for it. What it writes after that gives way to what was begun
+ * later.
  */
 export class Conversations {
   readonly #store: ConversationStore
@@ -60,14 +63,15 @@ export class Conversations {
 
   async get(owner: Owner, id: string): Promise<KeptConversation | undefined> {
     const kept = await this.#store.get(owner, id)
-    const { since, late } = this.#lines.get(id) ?? {}
-    return kept && since !== undefined && late!.has(versionOf(kept)) ? (since ?? undefined) : kept
+    const { newest, late } = this.#lines.get(id) ?? {}
+    const isLate = kept && newest && late!.get(versionOf(kept))! < newest.number
+    return isLate ? (newest.kept ?? undefined) : kept
   }
 
   delete(owner: Owner, id: string, signal: AbortSignal): Promise<boolean> {
     return this.#inTurn(id, signal, async (turn) => {
       signal.throwIfAborted()
-      return this.#write(turn, null, () => this.#store.delete(owner, id))
+      return this.#write(turn, { number: turn.line.count++, kept: null, write: () => this.#store.delete(owner, id) })
     })
   }
 
@@ -88,13 +92,14 @@ export class Conversations {
       if (turn.isGivenUp) throw signal.reason
       const now = { ...changed, changedAt: Math.floor(Date.now() / 1000) }
       // Who asked for the change hears that it failed, and asks again; an answer that was given is part of it all the same.
-      await this.#write(turn, now, () => this.#store.put(now, caller === undefined ? undefined : 'or not at all'))
+      const write = () => this.#store.put(now, caller === undefined ? undefined : 'or not at all')
+      await this.#write(turn, { number: turn.line.count++, kept: now, write })
       return now
     })
   }
 
   #inTurn<T>(id: string, signal: AbortSignal, act: (turn: Turn) => Promise<T>): Promise<T> {
-    const line = getOrMake(this.#lines, id, () => ({ last: Promise.resolve(), open: 0, late: new Set<string>() }))
+    const line = getOrMake(this.#lines, id, () => ({ last: Promise.resolve(), count: 0, open: 0, late: new Map() }))
     const turn: Turn = { line, isGivenUp: false }
     const before = line.last
     const mine = before.then(() => act(turn))
@@ -109,32 +114,31 @@ export class Conversations {
     return mine
   }
 
-  async #write<T>(turn: Turn, kept: KeptConversation | null, write: () => Promise<T>): Promise<T> {
+  async #write(turn: Turn, writing: Writing, isAlone = turn.line.open === 0): Promise<boolean> {
     const { line } = turn
-    const isInDoubt = () => line.open > 0 || line.again !== undefined
-    // What came late while this was written may have come behind it.
-    const was = isInDoubt()
-    const work = write()
-    turn.writing = { kept, write, work }
-    const done = await work
+    const work = writing.write()
+    turn.written = { writing, work, isAlone }
     // Who could delete nothing has changed nothing: it is another's.
-    if ((was || isInDoubt()) && !turn.isGivenUp && done !== false) Object.assign(line, { since: kept, again: write })
-    return done
+    const hasChanged = (await work) !== false
+    if (hasChanged && writing.number >= (line.newest?.number ?? 0)) line.newest = writing
+    return hasChanged
   }
 
   #giveUp(id: string, turn: Turn): void {
     turn.isGivenUp = true
-    if (!turn.writing) return
+    if (!turn.written) return
     const { line } = turn
-    const { kept, write, work } = turn.writing
-    if (kept) line.late.add(versionOf(kept))
+    const { writing, work, isAlone } = turn.written
+    if (writing.kept) line.late.set(versionOf(writing.kept), writing.number)
     line.open++
     const settled = async () => {
       line.open--
-      // Who waits before it changes what it writes. What came late may be that itself.
+      // Who waits before it changes what it writes.
       await this.#inTurn(id, GONE, async (next) => {
-        const { again, since = null } = line
-        if (again && again !== write) await this.#write(next, since, again)
+        const { newest } = line
+        // An older one that came meanwhile may have come behind it.
+        const isInDoubt = newest && (newest.number > writing.number || (newest === writing && !isAlone))
+        if (isInDoubt) await this.#write(next, newest, true)
       })
     }
     work.then(settled, settled).catch((error) => this.#lost(id, error))
