@@ -455,6 +455,53 @@ describe('unknown words', () => {
     expect(refusal({ [word]: value }).keyword).toBe(word)
   })
 
+  it.each<[string, Record<string, unknown>, string]>([
+    ['item', { type: 'array', item: { type: 'string' } }, 'items'],
+    ['itmes', { type: ['array', 'null'], itmes: { $ref: '#' } }, 'items'],
+    ['itens', { minItems: 1, itens: [{ type: 'string' }] }, 'items'],
+    ['enums', { type: 'string', enums: ['a', 'b'] }, 'enum'],
+    ['emum', { emum: ['a'] }, 'enum'],
+    ['typ', { typ: 'string' }, 'type'],
+    ['tpye', { tpye: 'object', properties: { a: {} } }, 'type'],
+    ['types', { types: ['string', 'null'] }, 'type'],
+    ['anyOff', { anyOff: [{ type: 'string' }] }, 'anyOf'],
+    ['onOf', { onOf: [{ enum: ['a'] }] }, 'oneOf'],
+    ['conts', { conts: 3 }, 'const'],
+    ['$refs', { $refs: '#/$defs/a', $defs: { a: {} } }, '$ref'],
+    ['property', { type: 'object', property: { a: { type: 'string' } } }, 'properties'],
+    ['additionalProperty', { properties: { a: {} }, additionalProperty: false }, 'additionalProperties'],
+    ['Not', { type: 'string', Not: { enum: ['a'] } }, 'not'],
+    ['esle', { if: { type: 'string' }, esle: { type: 'null' } }, 'else'],
+  ])("'%s' is refused where it is surely misspelt: %j", (word, schema, meant) => {
+    const { keyword, message } = refusal(schema)
+    expect([keyword, message]).toEqual([word, `'${word}' is not a keyword; did you mean '${meant}'?`])
+  })
+
+  it.each<Record<string, unknown>>([
+    { type: 'array', items: {}, item: { type: 'string' } },
+    { type: 'array', item: { label: 'Row', order: 1 } },
+    { type: 'object', properties: {}, item: { type: 'string' } },
+    { type: 'array', item: true },
+    { property: {}, additionalProperty: true },
+    { types: { Person: { type: 'object' } } },
+    { typo: 'string', type: 'string' },
+    { $rel: '#/definitions/a', href: 'https://a.example/b.json' },
+    { cost: 3, cons: ['dear'], count: 2, constant: true, form: [], env: ['A'], min: 0, max: 1, unit: 'm' },
+    { Then: 'so', else_: { label: 'a' }, If: true, note: { type: 'memo' } },
+    { anyOff: ['a'], oneOff: true },
+    {
+      'ui:title': 'a',
+      'ui:order': ['a'],
+      'x-items': { type: 'string' },
+      order: 1,
+      label: 'a',
+      widget: { type: 'text' },
+    },
+  ])('near a keyword are annotations where it need not have been meant: %j', (schema) => {
+    expect(compile(schema, { strict: false }).notEnforced).toEqual([])
+    compile(schema)
+  })
+
   const isText = { type: 'string' }
   it.each<[Record<string, unknown>, string]>([
     [{ city: isText }, 'city'],

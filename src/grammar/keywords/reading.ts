@@ -1,6 +1,7 @@
 import { isRecord } from '../../platform/index.js'
 import { type Context, ignoresSiblings, refusal } from '../schema/context.js'
 import type { Site } from '../schema/document.js'
+import { KINDS } from '../schema/keywords.js'
 import { editDistance } from '../spelling.js'
 import { ANNOTATIONS } from './annotations.js'
 import type { Keyword, Keyworded, Reading } from './keyword.js'
@@ -38,7 +39,7 @@ function keywordsOf(context: Context, site: Site, schema: Keyworded): Keyword[] 
     if (keyword !== undefined) {
       if (site.resource.draft >= (keyword.since ?? 0)) found.add(keyword)
     } else if (!ANNOTATIONS.has(word)) {
-      const why = whyForeign(word, schema[word]) ?? whyMisplaced(word, schema, site)
+      const why = whyForeign(word, schema[word]) ?? whyMisplaced(word, schema, site) ?? whyNear(word, schema)
       if (why !== undefined) context.refuse(refusal(site, word, why))
     }
   }
@@ -55,6 +56,7 @@ function keywordsOf(context: Context, site: Site, schema: Keyworded): Keyword[] 
 const FOREIGN: Readonly<Record<string, Shape>> = {
   extends: either(isRecord, listOf(isRecord)),
   disallow: either(type, listOf(type)),
+  noneOf: listOf(schema),
   divisibleBy: number,
   ...all(['formatMinimum', 'formatMaximum', 'formatExclusiveMinimum', 'formatExclusiveMaximum'], either(text, bound)),
   ...all(['instanceof', 'typeof'], either(text, names)),
@@ -81,23 +83,53 @@ const PLAIN = new Map(
 PLAIN.set(plain('$ref'), '$ref')
 const LONGEST = 24
 
-const meanings = new Map<string, string | undefined>()
+/** What a word is like: a keyword that it cannot but mean, if it has such a value, or some that it may mean. */
+type Meaning = string | readonly string[]
+
+const meanings = new Map<string, Meaning>()
 const REMEMBERED = 2000
+
+function meaningOf(word: string): Meaning {
+  if (word.length > LONGEST || isOnPurpose(word)) return []
+  if (!meanings.has(word)) {
+    if (meanings.size >= REMEMBERED) meanings.clear()
+    meanings.set(word, misspelt(word) ?? [...WORDS.keys()].filter((each) => isNear(plain(word), each)))
+  }
+  return meanings.get(word)!
+}
 
 /** Why a word that is no keyword cannot be taken for an annotation with this value; undefined if it can. */
 function whyForeign(word: string, value: unknown): string | undefined {
   const foreign = Object.hasOwn(FOREIGN, word) ? FOREIGN[word] : undefined
   if (foreign !== undefined) return foreign(value) ? `'${word}' is not supported.` : undefined
-  if (word.length > LONGEST) return undefined
-  if (!meanings.has(word)) {
-    if (meanings.size >= REMEMBERED) meanings.clear()
-    meanings.set(word, misspelt(word))
-  }
+  const meant = meaningOf(word)
   // The name alone says little: `ref` may be the number of an invoice.
-  const meant = meanings.get(word)
-  return meant !== undefined && WORDS.get(meant)!.shape(value)
-    ? `'${word}' is not a keyword; did you mean '${meant}'?`
-    : undefined
+  return typeof meant === 'string' && WORDS.get(meant)!.shape(value) ? askFor(meant, word) : undefined
+}
+
+const askFor = (meant: string, word: string) => `'${word}' is not a keyword; did you mean '${meant}'?`
+
+/**
+ * Why a word like a short keyword, or like one in the singular or plural, is no annotation: only that keyword has such a
+ * value, is not beside it, and could say something here.
+ */
+function whyNear(word: string, schema: Readonly<Record<string, unknown>>): string | undefined {
+  const near = meaningOf(word)
+  const meant = typeof near === 'string' ? undefined : near.find((each) => canMean(each, word, schema))
+  return meant === undefined ? undefined : askFor(meant, word)
+}
+
+function canMean(meant: string, word: string, schema: Readonly<Record<string, unknown>>): boolean {
+  const { keyword, shape } = WORDS.get(meant)!
+  const value = schema[word]
+  if (Object.hasOwn(schema, meant) || !shape(value) || value === true) return false
+  if (keyword.ordinary && !Object.hasOwn(schema, 'if') && plain(word) !== meant) return false
+  const types = [schema.type]
+    .flat()
+    .filter((each) => typeof each === 'string' && Object.hasOwn(KINDS, each)) as string[]
+  if (types.length > 0 && types.every((each) => (KINDS[each]! & keyword.kinds) === 0)) return false
+  const parts = [value, ...Object.values(isRecord(value) || Array.isArray(value) ? value : {})]
+  return !parts.some(isRecord) || (meant !== 'type' && parts.some(isSchema))
 }
 
 /** What a schema may say without a word about any property, and the last where it is no schema itself. */
@@ -122,16 +154,15 @@ function whyMisplaced(word: string, schema: Readonly<Record<string, unknown>>, {
 }
 
 const isMisplaced = (word: string, value: unknown): boolean =>
-  !isOnPurpose(word) &&
-  !word.startsWith('$') &&
-  isRecord(value) &&
-  TELLING.some((each) => Object.hasOwn(value, each) && WORDS.get(each)!.shape(value[each]))
+  !isOnPurpose(word) && !word.startsWith('$') && isSchema(value)
+
+const isSchema = (value: unknown): boolean =>
+  isRecord(value) && TELLING.some((each) => Object.hasOwn(value, each) && WORDS.get(each)!.shape(value[each]))
 
 /** A leading `_` or `x-` says that the word is no keyword on purpose. */
 const isOnPurpose = (word: string): boolean => word.startsWith('_') || word.startsWith('x-')
 
 function misspelt(word: string): string | undefined {
-  if (isOnPurpose(word)) return undefined
   const letters = plain(word)
   const same = PLAIN.get(letters)
   if (same !== undefined) return same
@@ -143,6 +174,17 @@ function misspelt(word: string): string | undefined {
   }
   return undefined
 }
+
+function isNear(letters: string, keyword: string): boolean {
+  if (keyword.startsWith('$') && keyword !== '$ref') return false
+  const other = plain(keyword)
+  if (singular(letters) === singular(other)) return true
+  if (other.length > 5 || editDistance(letters, other) > 1) return false
+  // `cost` and `href` are other words.
+  return (keyword !== 'const' && keyword !== '$ref') || [...letters].sort().join() === [...other].sort().join()
+}
+
+const singular = (letters: string) => letters.replace(/ies$/, 'y').replace(/s$/, '')
 
 function plain(word: string): string {
   return word.replace(/[^a-z]/gi, '').toLowerCase()

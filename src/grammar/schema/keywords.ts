@@ -5,7 +5,7 @@ import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from './part.js'
 
 /** Reading one keyword's value, refused where the value itself is malformed. */
 
-const KINDS: Record<string, number> = {
+export const KINDS: Record<string, number> = {
   null: NULL,
   boolean: TRUE | FALSE,
   number: NUMBER,
