@@ -64,6 +64,10 @@ describe('tools', () => {
     ['tools[0].function.name', { tools: [{ type: 'function', function: { name: 'x'.repeat(65) } }] }],
     ['tools[0].function.parameters', { tools: [{ type: 'function', function: { name: 'a', parameters: 'x' } }] }],
     ['tools[0].function.strict', { tools: [{ type: 'function', function: { name: 'a', strict: 'yes' } }] }],
+    [
+      'tools[0].function.allowed_callers',
+      { tools: [{ type: 'function', function: { name: 'a', allowed_callers: ['programmatic'] } }] },
+    ],
     ['tools[1].function.name', { tools: [tool, tool] }],
     ['tool_choice', { tool_choice: 'auto' }],
     ['tool_choice', { tools, tool_choice: 'sometimes' }],

@@ -12,6 +12,7 @@ import {
   oneOf,
   optional,
   required,
+  unsupported,
   wrongType,
   wrongValue,
 } from './fields.js'
@@ -118,8 +119,26 @@ function readSpec(value: unknown, path: string, ignored: string[], named: typeof
   return readFunction(spec, at(path, 'function'), named)
 }
 
+const someCallers = anArray(1, 128)
+
+/** A tool may be kept for programs that a model writes and a service runs. Nobody runs one here: a model calls it directly. */
+export function checkCallers(tool: JsonObject, path: string): void {
+  const param = at(path, 'allowed_callers')
+  const callers = optional(tool, 'allowed_callers', path, someCallers)
+  callers?.forEach((caller, i) => {
+    const known = caller === 'programmatic' || (typeof caller === 'string' && /^code_execution_\d{8}$/.test(caller))
+    if (!known) oneOf(['direct', 'programmatic'])(caller, at(param, i))
+  })
+  if (callers === undefined || callers.includes('direct')) return
+  throw unsupported(
+    param,
+    "No programs that call tools are run here, so a model can only call this one itself: add 'direct'.",
+  )
+}
+
 /** What every endpoint says of a function, wherever it stands. */
 export function readFunction(spec: JsonObject, path: string, named = aToolName): ToolSpec {
+  checkCallers(spec, path)
   const description = optional(spec, 'description', path, aString)
   return {
     name: required(spec, 'name', path, named),
@@ -206,6 +225,7 @@ const ANY_TEXT: TextSource = { without: [] }
 /** `spec` stands at `path`: the tool itself in a request for a response, `custom` of it in one for a chat. */
 export function readCustomTool(spec: JsonObject, path: string, ignored: string[]): ToolSpec {
   noteUnknown(spec, KNOWN_CUSTOM, path, ignored)
+  checkCallers(spec, path)
   const description = optional(spec, 'description', path, aString)
   const { input, words } = readFormat(spec, path, ignored)
   return {

@@ -407,6 +407,7 @@ describe('a message', () => {
     [{ thinking: { type: 'deep' } }, 'thinking.type'],
     [{ output_config: { effort: 'huge' } }, 'output_config.effort'],
     [{ thinking: { type: 'enabled' } }, null],
+    [{ tools: [{ ...look, allowed_callers: ['direct', 'code_execution_20250825'] }] }, null],
     [{ thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }, null],
   ])('never refuses a hint: of %j it names %s', async (body, field) => {
     const answer = await service().post(body)
@@ -443,6 +444,10 @@ describe('a message', () => {
     ],
     [{ tools: [look, look] }, 'tools[1].name'],
     [{ tools: [{ name: 'x' }] }, 'tools[0].input_schema'],
+    [{ tools: [{ ...look, allowed_callers: ['code_execution_20250825'] }] }, 'tools[0].allowed_callers'],
+    [{ tools: [{ type: 'bash_20250124', allowed_callers: ['programmatic'] }] }, 'tools[0].allowed_callers'],
+    [{ tools: [{ ...look, allowed_callers: ['direct', 'codes'] }] }, 'tools[0].allowed_callers[1]'],
+    [{ tools: [{ ...look, allowed_callers: 'direct' }] }, 'tools[0].allowed_callers'],
     [{ tool_choice: { type: 'any' } }, 'tool_choice.type'],
     [{ tools: [look], tool_choice: { type: 'tool', name: 'see' } }, 'tool_choice.name'],
     [{ stop_sequences: [''] }, 'stop_sequences[0]'],

@@ -12,12 +12,12 @@ import {
   optional,
   required,
 } from '../../wire/fields.js'
-import { aParameters, closedObject, type HostedTool, readBesideHosted } from '../../wire/tools.js'
+import { aParameters, checkCallers, closedObject, type HostedTool, readBesideHosted } from '../../wire/tools.js'
 
 const KNOWN = new Set([
-  ...['type', 'name', 'description', 'input_schema', 'strict'],
+  ...['type', 'name', 'description', 'input_schema', 'strict', 'allowed_callers'],
   // Hints, which change nothing here.
-  ...['cache_control', 'eager_input_streaming', 'input_examples', 'allowed_callers', 'defer_loading'],
+  ...['cache_control', 'eager_input_streaming', 'input_examples', 'defer_loading'],
 ])
 const KNOWN_CHOICE = new Set(['type', 'name', 'disable_parallel_tool_use'])
 const someTools = anArray(0, 512)
@@ -67,9 +67,11 @@ function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec |
     const own = clientTool(type)
     if (!own) return { hosted: headerText(type) }
     noteUnknown(tool, KNOWN, path, ignored)
+    checkCallers(tool, path)
     return { ...own, name: optional(tool, 'name', path, aToolName) ?? own.name }
   }
   noteUnknown(tool, KNOWN, path, ignored)
+  checkCallers(tool, path)
   const description = optional(tool, 'description', path, aString)
   return {
     name: required(tool, 'name', path, aToolName),

@@ -15,7 +15,7 @@ import {
   wrongType,
   wrongValue,
 } from '../../../wire/fields.js'
-import { type HostedTool, readBesideHosted, readCustomTool, readFunction } from '../../../wire/tools.js'
+import { checkCallers, type HostedTool, readBesideHosted, readCustomTool, readFunction } from '../../../wire/tools.js'
 import { isOwn, ownByType, ownTool } from './own-tools.js'
 
 /** Tools that a service runs by itself. Clients send some by default beside functions of their own. */
@@ -38,9 +38,9 @@ const HOSTED: ReadonlySet<string> = new Set([
 const isHosted = ({ type }: JsonObject): boolean => typeof type === 'string' && HOSTED.has(type)
 const KNOWN = new Set([
   ...['type', 'name', 'description', 'parameters', 'strict'],
-  'async',
+  ...['async', 'allowed_callers'],
   // Hints, which change nothing here: every tool is at hand.
-  ...['defer_loading', 'allowed_callers', 'output_schema'],
+  ...['defer_loading', 'output_schema'],
 ])
 const KNOWN_SPACE = new Set(['type', 'name', 'description', 'tools'])
 const KNOWN_OWN = new Set(['type', 'environment', 'allowed_callers'])
@@ -203,6 +203,7 @@ function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec |
   const own = ownTool(tool)
   if (own) {
     noteUnknown(tool, KNOWN_OWN, path, ignored)
+    checkCallers(tool, path)
     return own.spec
   }
   if (isHosted(tool)) return { hosted: type }
