@@ -111,6 +111,22 @@ describe('a chat', () => {
     expect(lines.map(({ message }) => message.tool_calls)).toEqual([[told], undefined])
   })
 
+  test.each([
+    ['the next', [call(1, '{"city":"Be')]],
+    ['a text', [text('So.')]],
+  ])('tells a call without arguments that was over before %s was cut off', async (_, rest) => {
+    const { chat, post } = service([call(0, ''), ...rest, finish('length'), usage])
+    const told = { id: 'call_0', function: { index: 0, name: 'home.weather', arguments: {} } }
+    expect((await chat({ tools: [weather] })).message.tool_calls).toEqual([told])
+    const lines = linesOf(await post('/api/chat', { messages: USER, tools: [weather] }))
+    expect(lines.flatMap(({ message }) => message.tool_calls ?? [])).toEqual([told])
+  })
+
+  test('tells no call that was cut off before its arguments', async () => {
+    const { chat } = service([call(0, '{}'), call(1, ''), finish('length'), usage])
+    expect((await chat({ tools: [weather] })).message.tool_calls).toMatchObject([{ id: 'call_0' }])
+  })
+
   test('tells arguments as they were written, however many digits their numbers have', async () => {
     const exact = '{"id": 9007199254740993,\n"ids":[12345678901234567890, 0.12345678901234567890123],"s":"\u2028"}'
     const { post } = service([call(0, exact), finish('tool_calls'), usage])

@@ -64,6 +64,8 @@ class ReplyBuilder {
   #calledAt = 0
   #firstAt = 0
   #answer: Answer | undefined
+  /** The call that is being written. */
+  #writing: number | undefined
 
   constructor(name: string, form: ReplyForm) {
     this.#name = name
@@ -74,6 +76,11 @@ class ReplyBuilder {
     this.#calledAt = calledAt
     this.#firstAt = performance.now()
     this.#answer = answer
+  }
+
+  saw(part: Part): void {
+    if (part.type === 'tool-call-delta') this.#writing = part.index
+    else if (part.type === 'text-delta' && part.text !== '') this.#writing = undefined
   }
 
   get choice() {
@@ -106,7 +113,9 @@ class ReplyBuilder {
   /** None of one that was cut off: clients run what they are told of, however the answer ended. */
   call(index: number): readonly WireToolCall[] {
     const call = this.choice.toolCalls[index]
-    if (!call || (this.choice.finish === 'length' && !objectIn(call.arguments))) return []
+    if (!call) return []
+    const isWhole = objectIn(call.arguments) || (call.arguments === '' && index !== this.#writing)
+    if (this.choice.finish === 'length' && !isWhole) return []
     return [{ id: call.id, function: { index, name: call.name, arguments: rawObjectOf(call.arguments) } }]
   }
 
@@ -143,6 +152,7 @@ export class ReplyLines implements StreamReply {
 
   part(part: Part): string {
     this.#lines = ''
+    this.#builder.saw(part)
     this.#order.take(part)
     return this.#lines
   }
@@ -193,6 +203,7 @@ export class ReplyDocument implements WholeReply {
   }
 
   part(part: Part): void {
+    this.#builder.saw(part)
     if (part.type === 'text-delta' && part.logprobs) this.#logprobs.push(...part.logprobs)
   }
 
