@@ -23,3 +23,15 @@ it("a grammar that is read in too many ways is its author's fault, by the name o
     }
   }
 })
+
+it("is asked too deep a text where the engine's stack ends, and no other fault is a refusal", () => {
+  const sink = (depth: number): number => sink(depth + 1) + 1
+  try {
+    sink(0)
+    expect.fail('the stack has no end')
+  } catch (error) {
+    expect(grammarRefusal(error)).toMatchObject({ status: 400, code: 'grammar_too_complex', cause: error })
+  }
+  for (const fault of [new RangeError('A step samples at most 3 positions.'), new TypeError('x is undefined')])
+    expect(grammarRefusal(fault)).toBe(fault)
+})

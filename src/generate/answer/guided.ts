@@ -144,10 +144,13 @@ export class Guided {
 
 /** What an answer cannot go on for: what its grammar asks is bounded, and one read in too many ways is its author's to mend. */
 export function grammarRefusal(error: unknown): unknown {
-  // The engine's own limit on recursion is one on nesting.
-  if (error instanceof RangeError) return refused('the text is nested too deeply.', error)
+  if (isTooDeep(error)) return refused('the text is nested too deeply.', error)
   return error instanceof GrammarError ? refused(error.message, error) : error
 }
+
+/** The engine's own limit on recursion is one on nesting, in Firefox's words too. Every other such error is a fault of ours. */
+const isTooDeep = (error: unknown): error is Error =>
+  error instanceof Error && /call stack|too much recursion/.test(error.message)
 
 function refused(message: string, cause: Error): V1Error {
   return new V1Error(400, `The answer cannot continue: ${message}`, { code: 'grammar_too_complex', cause })
