@@ -25,6 +25,17 @@ it('parts each of those that overlap', () => {
   }
 })
 
+it('parts them between letters, so that JSON has them as they are', () => {
+  const one = new Guard(SENTINEL, guarded(['\u{1d54f}end', '\u{1f600}!', '\u{1f600}'], []))
+  for (const text of ['a \u{1d54f}end', '\u{1d54f}\u{1d54f}end']) {
+    const parted = one.protect(text, true)
+    expect(parted).not.toContain('\u{1d54f}end')
+    expect(one.reveal(JSON.stringify(parted))).toBe(JSON.stringify(text))
+  }
+  // One that is a single letter is parted all the same.
+  for (const text of ['\u{1f600}', '\u{1f600}!']) expect(one.protect(text, true)).not.toContain('\u{1f600}')
+})
+
 it('parts any number of them, whatever they begin with', () => {
   const tokens = Array.from({ length: 100_000 }, (_, i) => `${String.fromCharCode(0x4e00 + (i % 20_000))}-${i}`)
   const one = new Guard(SENTINEL, guarded(tokens, []))

@@ -113,10 +113,15 @@ function patternOf(texts: readonly string[]): RegExp | undefined {
   const behind = new Map<string, string[]>()
   for (const text of texts) {
     // One character has no inside to put a sentinel into; no model controls anything with a letter.
-    if (text.length > 1) getOrMake(behind, escaped(text[0]!), () => []).push(escaped(text.slice(1)))
+    if (text.length < 2) continue
+    // A letter of two halves is only parted where it is all there is: as JSON they would be two.
+    const first = text.length > 2 ? String.fromCodePoint(text.codePointAt(0)!) : text[0]!
+    getOrMake(behind, escaped(first), () => []).push(escaped(text.slice(first.length)))
   }
   if (behind.size === 0) return undefined
-  return new RegExp([...behind].map(([first, rest]) => `${first}(?=${rest.join('|')})`).join('|'), 'g')
+  // What parts the first letter parts whatever begins with it.
+  const halvesFirst = [...behind].sort(([a], [b]) => a.length - b.length)
+  return new RegExp(halvesFirst.map(([first, rest]) => `${first}(?=${rest.join('|')})`).join('|'), 'g')
 }
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
