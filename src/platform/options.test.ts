@@ -8,6 +8,7 @@ import { fallback } from '../engines/upstream/fallback.js'
 import { upstream } from '../engines/upstream.js'
 import { webgpu } from '../engines/webgpu/index.js'
 import { webllm } from '../engines/webllm/index.js'
+import { serve, webllm as webllmInWorker } from '../engines/webllm/worker/index.js'
 import { createV1 } from '../service/v1.js'
 import { fileUsage } from '../usage/file.js'
 
@@ -23,6 +24,9 @@ it.each([
   ['llamaCpp', () => llamaCpp({ models: [wrong({ id: 'a/b', from: './b.gguf', file: '' })] }), "'file'", 'from'],
   ['upstream', () => upstream(wrong({ baseUrl: baseURL, models: [] })), "'baseUrl'", 'baseURL'],
   ['webllm', () => webllm(wrong({ model: 'a/b' })), "'model'", 'models'],
+  ['webllm', () => webllmInWorker(wrong({ model: 'a/b' })), "'model'", 'worker'],
+  ['webllm', () => webllmInWorker(wrong({ loader: () => {} })), "'loader'", 'library'],
+  ['serve', () => serve(wrong({ library: 'a' })), "'library'", 'loader'],
   ['scripted', () => scripted(wrong({ models: {}, delay: 5 })), "'delay'", 'delayMs'],
   ['promptApi', () => promptApi(wrong({ language: 'en' })), "'language'", 'languages'],
   ['fallback', () => fallback(engine, engine, wrong({ inFlight: 5 })), "'inFlight'", 'maxInFlight'],

@@ -1,23 +1,12 @@
-import { assertOptions, type OptionNames } from '../../platform/index.js'
+import { assertOptions } from '../../platform/index.js'
 import type { WebLlm } from './here.js'
 import { webllmHere } from './here.js'
 import { isOutsideBrowsers } from './host/become-page.js'
-import type { WebLlmOptions } from './options.js'
+import { WEBLLM_OPTIONS, type WebLlmOptions } from './options.js'
 import { webllmInWorker } from './worker/in-worker.js'
 
 export type { WebLlm } from './here.js'
 export type { WebLlmOptions } from './options.js'
-
-const OPTIONS: OptionNames<WebLlmOptions> = {
-  models: true,
-  engineConfig: true,
-  loader: true,
-  library: true,
-  unavailable: true,
-  memoryBudget: true,
-  cache: true,
-  log: true,
-}
 
 /**
  * WebLLM's models, as the forward pass under local-v1's own decoding: prompts, JSON Schema, seeds, stops and tools are
@@ -29,6 +18,6 @@ const OPTIONS: OptionNames<WebLlmOptions> = {
  * ```
  */
 export function webllm(options: WebLlmOptions = {}): WebLlm {
-  assertOptions('webllm', options, OPTIONS)
+  assertOptions('webllm', options, WEBLLM_OPTIONS)
   return options.loader === undefined && isOutsideBrowsers() ? webllmInWorker(options) : webllmHere(options)
 }

@@ -1,3 +1,4 @@
+import type { OptionNames } from '../../platform/index.js'
 import type { MLCEngineConfig, ModelRecord, WebLlmLibrary } from './library.js'
 
 export interface WebLlmOptions {
@@ -46,4 +47,15 @@ export interface WebLlmOptions {
    * @default console.warn
    */
   readonly log?: (message: string) => void
+}
+
+export const WEBLLM_OPTIONS: OptionNames<WebLlmOptions> = {
+  models: true,
+  engineConfig: true,
+  loader: true,
+  library: true,
+  unavailable: true,
+  memoryBudget: true,
+  cache: true,
+  log: true,
 }

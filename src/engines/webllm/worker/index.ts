@@ -1,10 +1,15 @@
 import type { Engine } from '../../../contract/index.js'
+import { assertOptions, type OptionNames } from '../../../platform/index.js'
 import { portOf, RemoteEngine } from '../../remote/index.js'
 import type { MessageTarget } from '../../remote/port.js'
+import { WEBLLM_OPTIONS } from '../options.js'
 import { type WebLlmWorkerOptions, type WorkerWebLlm, webllmInWorker } from './in-worker.js'
 
 export type { WebLlmWorkerOptions, WorkerWebLlm } from './in-worker.js'
 export { type ServeOptions, serve } from './serve.js'
+
+const { loader: _, ...shared } = WEBLLM_OPTIONS
+const OPTIONS: OptionNames<WebLlmWorkerOptions> = { ...shared, worker: true }
 
 /**
  * WebLLM as `local-v1/webllm` has it, in a worker: the page stays free while it computes.
@@ -14,6 +19,7 @@ export { type ServeOptions, serve } from './serve.js'
  * ```
  */
 export function webllm(options: WebLlmWorkerOptions = {}): WorkerWebLlm {
+  assertOptions('webllm', options, OPTIONS)
   // Written out in full, because bundlers look for exactly this expression.
   return webllmInWorker(options, () => new Worker(new URL('./webllm-worker.js', import.meta.url), { type: 'module' }))
 }

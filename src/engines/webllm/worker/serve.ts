@@ -1,5 +1,5 @@
 import { storeFor } from '../../../models/index.js'
-import { builtin } from '../../../platform/index.js'
+import { assertOptions, builtin } from '../../../platform/index.js'
 import { type MessageTarget, portOf, serveEngine, serveInside } from '../../remote/index.js'
 import { type WebLlm, webllmHere } from '../here.js'
 import { becomePage, isOutsideBrowsers } from '../host/become-page.js'
@@ -12,6 +12,7 @@ export type ServeOptions = Pick<WebLlmOptions, 'loader'>
 
 /** To be called once in a worker of your own: runs there what `webllm({ worker })` asks for. */
 export function serve(own: ServeOptions = {}): void {
+  assertOptions('serve', own, { loader: true })
   const waiting: MessagePort[] = []
   serveInside<SentOptions, WebLlm>(
     (options, log) => open({ ...options, ...own, log }),
