@@ -119,6 +119,23 @@ describe('numbers', () => {
     ['2 mi', 'O lucro foi de 2 mi de reais no ano', null],
   ])('%s in "%s" is %j', (text, around, value) => expect(read('number', text, around)).toBe(value))
 
+  it.each(
+    [
+      'biliard biliardów biliarda bilijarda billiárd billiarder biljardia bilijun trylion tryliard triliarda trillió',
+      'kwadrylion kvadrilión kvadriljoonaa katrilyon kentilyon kwintylion cvadrilioane biliarde квадриллион біліард',
+      'билијарда бильйон τετράκις τρισεκατομμύριο Billiarden Trilliarde Quadrilliarde trilliards quadrillion sextillion',
+      'cuatrillones trillón billardo millardo biliardi triliardo quadrilioni trilião quatrilhões quadriljoen بیلیارد 京',
+    ].flatMap((line) => line.split(' ')),
+  )('a size beyond all that are read is no part of nothing: 2 %s', (size) => {
+    expect(readValue({ type: 'number' }, `2 ${size}`).value).toBeNull()
+    expect(readValue({ type: 'number' }, `2 ${size}`, { locale: 'pl' }).value).toBeNull()
+  })
+
+  it.each(['billing periods', 'bilateral talks', 'trilogies', 'nylon bags', 'quadrilles', 'pylons'])(
+    'what only begins like one is counted: 2 %s',
+    (what) => expect(readValue({ type: 'number' }, `2 ${what}`).value).toBe(2),
+  )
+
   it('a mark of Arabic is no other one, whatever the language around it', () => {
     const german = 'Der Preis ist nicht auf der Rechnung und das ist'
     expect(read('number', '١٫٢٥٠', german)).toBe(1.25)
@@ -234,6 +251,19 @@ it.each([
   ['PM 3:45 - PM 6:00', null],
   ['10 PM, 6:30', null],
 ])('%s is %s', (text, value) => expect(read('time', text)).toBe(value))
+
+it('a unit of one letter or two is a guess in a text of another language, as Turkish has weeks for h', () => {
+  const hours = (around: string) => readValue({ type: 'duration', unit: 'hours' }, '3 h', { around })
+  expect(hours('Teslimat süresi 3 h olacaktır')).toEqual({ value: null, guess: 3 })
+  for (const ours of [
+    '3 h',
+    'Dauer: 3 h',
+    'Durée : 3 h',
+    'The flight of Mr Şahin is 3 h and it is the last',
+    '所要時間は3 h',
+  ])
+    expect(hours(ours)).toEqual({ value: 3 })
+})
 
 it('a unit of other letters is not the one that is asked for', () => {
   const inUnit = (text: string, unit: string) => readValue({ type: 'number', unit }, text, { around: text })

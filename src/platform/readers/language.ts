@@ -23,9 +23,15 @@ export function languageOf({ locale, around = '' }: ReaderContext): LanguageName
   return language !== undefined && language in MARKS ? (language as LanguageName) : byWords(around)
 }
 
-/** Of a language that is not among ours. */
-export const isElsewhere = ({ locale }: ReaderContext): boolean =>
-  locale !== undefined && !(new Intl.Locale(locale).language in MARKS)
+/** Of a language that is not among ours, by the locale, else by letters that ours do not have. */
+export const isElsewhere = ({ locale, language, around = '' }: ReaderContext): boolean =>
+  locale === undefined
+    ? language === undefined && hasOtherLetters(around)
+    : !(new Intl.Locale(locale).language in MARKS)
+
+const hasOtherLetters = ofLast((text) =>
+  /(?![a-zäöüßàâæçéèêëîïôœùûÿñáíóúìòãõªº])\p{sc=Latn}/iu.test(text.slice(0, LOOKED_AT).normalize('NFC')),
+)
 
 const byWords = ofLast((text): LanguageName | undefined => {
   const counts = (Object.keys(MARKS) as LanguageName[]).map((name) => ({ name, count: 0 }))

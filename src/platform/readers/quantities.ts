@@ -157,6 +157,15 @@ const OPEN_SIZE = new RegExp(
   String.raw`^ ?(?:${anyWord(SIZES.filter((name) => name.length > 4))}\p{L}*|${anyWord(SIZES)})(?![\p{L}\d])`,
   'u',
 )
+/** Larger ones, of which a billiard is a thousand billion, or a million: `2 biliardów`, `3 kvadrilion`, `квадриллион`. */
+const HUGE = new RegExp(
+  `^ ?(?:${[
+    String.raw`(?:b|tr|[ckq][uvw]?[ae]+[dt]r|[kq][uvw]?[ie]n[dt]|se[kx]t|sept|o[ck]t|non|de[ckz]|z)[iy]l+(?:(?:[hijy]|ij)?(?:on|oo|oe|oa|ao|ard)|(?:[ijy]|ij)un|io(?!\p{L}))|mil+ardo`,
+    String.raw`(?:б|тр|к[ву]?[аи]?[дт]р|кв[и\u0456]нт|секст)[и\u0456ы]л+[ьи\u0456\u0458]{0,2}(?:он|ард)`,
+    'τρισεκατομμ|τετρακι|πεντακι|بیلیارد|تریلیارد|كوادريليون|[京垓經]',
+  ].join('|')})`,
+  'u',
+)
 /** In English alone: elsewhere `2 mi` may be two million. */
 const MILES = /^ ?mi(?![\p{L}\d])/u
 /** Accounts write what is owed in brackets. */
@@ -212,6 +221,7 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
       ((outer ?? inner) === undefined && MAYBE_SIGNED.test(left)) ||
       OPEN.test(text.slice(end) + behind) ||
       OPEN_SIZE.test(text.slice(end) + behind) ||
+      HUGE.test(text.slice(end) + behind) ||
       (language !== 'en' && MILES.test(text.slice(end) + behind)) ||
       (end === text.length && (/^[.,':٫،]?\d/.test(behind) || scaleAt(behind, 0, words, context) !== undefined)) ||
       OPEN_SCALE.test(text.slice(end) + behind) ||
