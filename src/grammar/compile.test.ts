@@ -360,6 +360,26 @@ describe('refusals name the keyword and its place', () => {
     )
   })
 
+  it.each([
+    [{ format: 'duration', pattern: '^P\\d{10,}D$' }, 'more than nine digits'],
+    [{ format: 'duration', minLength: 200 }, 'more than nine digits'],
+    [{ format: 'duration', allOf: [{ pattern: '^PT\\d{12}S$' }] }, 'more than nine digits'],
+    [{ format: 'byte', pattern: '^AAAA\\n' }, 'base64 alone'],
+    [{ format: 'byte', minLength: 3, maxLength: 3 }, 'base64 alone'],
+    [{ format: 'duration', pattern: '^x' }, undefined],
+    [{ format: 'date', pattern: '^x' }, undefined],
+  ])('say so where texts of a format are only not written: %j', (schema, why) => {
+    const text = { type: 'string', ...schema }
+    const [alone, within] = [refusal(text), refusal({ type: 'object', properties: { a: text }, required: ['a'] })]
+    if (why === undefined) expect(alone.message).toBe('no value can satisfy the schema.')
+    else for (const { message } of [alone, within]) expect(message).toContain(why)
+    if (why === undefined) return
+    expect(alone.message).not.toContain('no value can satisfy')
+    expect(within.path).toEqual(['properties', 'a'])
+    // A format of one's own has its own texts.
+    expect(() => compile(text, { formats: { [schema.format]: '^x$' } })).toThrow('no value can satisfy')
+  })
+
   it('come in the words of the service that clients know', () => {
     const error = refusal({ properties: { x: { type: 'text' } } })
     expect(schemaErrorMessage(error, 'answer')).toBe(

@@ -142,6 +142,19 @@ const BUILDERS: Readonly<Record<string, () => Slices<TextAutomaton>>> = {
   jwt,
 }
 
+/** Which texts of a format are not written. */
+const UNWRITTEN = new Map([
+  ['duration', 'with numbers of more than nine digits'],
+  ['byte', 'that are not base64 alone'],
+])
+
+/** Why no text is written that `fits` in a format, if there is one all the same. */
+export function whyUnwritten(name: string, fits: (whole: TextAutomaton) => boolean): string | undefined {
+  const whole = wholeFormat(name)
+  if (whole === undefined || !fits(whole)) return undefined
+  return `texts of format '${name}' ${UNWRITTEN.get(name)} are not written here, and no others satisfy the schema.`
+}
+
 /** All that a validator takes for a text of these: what a schema lists or excludes is asked by it. */
 const WHOLE: typeof BUILDERS = {
   duration: () => compileRegexInSlices(duration('\\d+')),

@@ -1,7 +1,12 @@
 import { isRecord } from '../../platform/index.js'
+import { withLength } from '../automata/lengths.js'
+import { ANY_TEXT, intersect } from '../automata/sets.js'
+import { type TextAutomaton, TextError } from '../automata/types.js'
+import { whyUnwritten } from '../formats/formats.js'
 import { SchemaError, type SchemaPath } from '../schema-error.js'
 import { keyValue } from '../values/object-plan.js'
 import type { ObjectShape, Value } from '../values/value.js'
+import type { Context } from './context.js'
 import type { Site } from './document.js'
 
 /** Why a value cannot be: what must stand in it and cannot, and where its parent says so. */
@@ -13,13 +18,18 @@ interface Cause {
 type Steps = readonly [keyword: string, key?: string]
 
 /** That nothing satisfies a value, with the place at fault. */
-export function impossible(value: Value, siteOf: (value: Value) => Site | undefined): SchemaError {
-  const [path, why] = faultOf(value, siteOf)
+export function impossible(value: Value, siteOf: (value: Value) => Site | undefined, context: Context): SchemaError {
+  const [path, why, at] = faultOf(value, siteOf)
+  const unwritten = at && whyNotWritten(at.schema, context)
+  if (unwritten !== undefined) return new SchemaError(path, 'format', unwritten)
   return new SchemaError(path, '', `no value can satisfy the schema${why === undefined ? '.' : `: ${why}`}`)
 }
 
 /** Down to what must stand inside the value and cannot, as long as there is one way only. */
-function faultOf(value: Value, siteOf: (value: Value) => Site | undefined): [path: SchemaPath, why?: string] {
+function faultOf(
+  value: Value,
+  siteOf: (value: Value) => Site | undefined,
+): [path: SchemaPath, why?: string, at?: Site] {
   let path: SchemaPath = []
   const seen = new Set<Value>()
   for (let cause: Cause | undefined = { value, steps: [''] }; cause !== undefined && !seen.has(cause.value); ) {
@@ -32,7 +42,7 @@ function faultOf(value: Value, siteOf: (value: Value) => Site | undefined): [pat
     if (inner !== undefined && siteOf(inner.value) === undefined) return [stepInto(site, inner.steps)]
     if (inner === undefined) {
       const [steps, why] = shutOut(site)
-      return [stepInto(site, steps), why]
+      return [stepInto(site, steps), why, site]
     }
     cause = inner
   }
@@ -79,6 +89,25 @@ function shutOut({ schema }: Site): [steps: Steps, why?: string] {
     }
   }
   return [['']]
+}
+
+/** Why it is not written, where the words of a text allow one that is of its format. */
+function whyNotWritten(schema: unknown, context: Context): string | undefined {
+  const parts = [schema, ...(isRecord(schema) && Array.isArray(schema.allOf) ? schema.allOf : [])].filter(isRecord)
+  const limits = (name: string) => parts.map((part) => part[name]).filter((limit) => typeof limit === 'number')
+  const fits = (whole: TextAutomaton) => {
+    let text = whole
+    for (const { pattern } of parts) text = intersect(text, context.patterns.get(pattern as string) ?? ANY_TEXT)
+    return !withLength(text, Math.max(0, ...limits('minLength')), Math.min(Infinity, ...limits('maxLength'))).empty
+  }
+  const format = parts.map((part) => part.format).find((name) => typeof name === 'string') ?? ''
+  try {
+    return context.ownFormat(format) === undefined ? whyUnwritten(format, fits) : undefined
+  } catch (error) {
+    // Too much to find out why.
+    if (error instanceof TextError || error instanceof SchemaError) return undefined
+    throw error
+  }
 }
 
 function stepInto(site: Site, [keyword, key]: Steps): SchemaPath {

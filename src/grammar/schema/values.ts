@@ -103,7 +103,7 @@ export class Values implements ValueSource {
         if (refusal !== undefined) throw refusal
       }
     }
-    if (!value.possible) throw impossible(value, (one) => this.#sites.get(one))
+    if (!value.possible) throw impossible(value, (one) => this.#sites.get(one), this.context)
     return value
   }
 
