@@ -189,6 +189,45 @@ describe('a chat', () => {
     expect(calls[2]!.output).toEqual({ type: 'text' })
   })
 
+  test.each([
+    [{ response_format: { type: 'json_object' } }, 'response_format', "'format'"],
+    [{ output_config: { effort: 'low' } }, 'output_config', "'format'"],
+    [{ stop: ['a'] }, 'stop', "'options.stop'"],
+    [{ stop_sequences: ['a'] }, 'stop_sequences', "'options.stop'"],
+    [{ max_tokens: 5 }, 'max_tokens', "'options.num_predict'"],
+    [{ max_completion_tokens: 5 }, 'max_completion_tokens', "'options.num_predict'"],
+    [{ num_predict: 5 }, 'num_predict', "'options.num_predict'"],
+    [{ n: 2 }, 'n', 'once more'],
+    [{ tool_choice: 'required' }, 'tool_choice', 'freely'],
+    [{ functions: [{ name: 'a' }] }, 'functions', "'tools'"],
+    [{ instructions: 'Be brief.' }, 'instructions', "'system'"],
+    [{ previous_response_id: 'resp_1' }, 'previous_response_id', 'all of them'],
+    [{ images: ['aGk='] }, 'images', 'message'],
+  ])('refuses a field of another interface that its caller relies on: %j', async (body, field, instead) => {
+    const { post, calls } = service()
+    const { status, text } = await post('/api/chat', { messages: USER, ...body })
+    expect([status, JSON.parse(text).error]).toEqual([400, expect.stringContaining(`'${field}'`)])
+    expect(JSON.parse(text).error).toContain(instead)
+    expect(calls).toEqual([])
+  })
+
+  test.each([{ tools: [weather] }, { messages: USER }, { max_tokens: 5 }, { stop: 'a' }])(
+    'refuses it of a question, too: %j',
+    async (body) => {
+      const { status, text } = await service().post('/api/generate', { prompt: 'Hi', ...body })
+      expect([status, JSON.parse(text).error]).toEqual([400, expect.stringContaining(`'${Object.keys(body)[0]}'`)])
+    },
+  )
+
+  test.each([{ stop: [] }, { max_tokens: null, num_predict: -1, n: 1 }, { tool_choice: 'auto' }, { tools: [] }])(
+    'takes what asks for nothing: %j',
+    async (body) => {
+      const { post } = service()
+      expect((await post('/api/chat', { messages: USER, ...body })).status).toBe(200)
+      expect((await post('/api/generate', { prompt: 'Hi', ...body })).status).toBe(200)
+    },
+  )
+
   test('passes on its options, and names those that do not exist here', async () => {
     const { post, calls } = service()
     const options = {

@@ -12,6 +12,8 @@ import {
   hint,
   noteUnknown,
   optional,
+  type Refused,
+  refuseUnsupported,
   someTexts,
   unsupported,
 } from '../../wire/fields.js'
@@ -94,9 +96,48 @@ const COMMON = [
   ...['model', 'name', 'stream', 'format', 'options', 'think', 'keep_alive', 'logprobs', 'top_logprobs'],
   ...['truncate', ...GUIDANCE_FIELDS],
 ]
-const KNOWN_IN_CHAT: ReadonlySet<string> = new Set([...COMMON, 'messages', 'tools'])
+
+const LIMIT = "Here it is 'options.num_predict'."
+/** Those of the other interfaces, which whoever sends them relies on. */
+const REFUSED: readonly (readonly [name: string, why: string])[] = [
+  ...['response_format', 'output_format', 'output_config'].map((name) => [name, "Here it is 'format'."] as const),
+  ...['stop', 'stop_sequences'].map((name) => [name, "Here it is 'options.stop'."] as const),
+  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens'].map((name) => [name, LIMIT] as const),
+  ...['n_predict', 'num_predict'].map((name) => [name, LIMIT] as const),
+  ['n', 'There is one answer: send the request once more for another.'],
+  ['tool_choice', 'A model calls tools freely here: leave it out.'],
+  ['functions', "Here they are 'tools'."],
+  ...['previous_response_id', 'conversation'].map(
+    (name) => [name, 'Nothing is kept between messages: send all of them.'] as const,
+  ),
+]
+const REFUSED_IN_CHAT: Refused = new Map([
+  ...REFUSED,
+  ...['system', 'instructions'].map((name) => [name, "In a chat it is a message of the role 'system'."] as const),
+  ...['prompt', 'input'].map((name) => [name, "In a chat it is 'messages'."] as const),
+  ['images', 'In a chat they are a field of their message.'],
+])
+const REFUSED_IN_GENERATE: Refused = new Map([
+  ...REFUSED,
+  ['tools', 'A question calls no tools: use /api/chat.'],
+  ['messages', "Here it is 'prompt': send a conversation to /api/chat."],
+  ['input', "Here it is 'prompt'."],
+  ['instructions', "Here it is 'system'."],
+])
+
+/** An empty list or text asks for nothing either, and tools are called freely. */
+function refuseOthers(body: JsonObject, refused: Refused): void {
+  const asked = Object.entries(body).filter(
+    ([, value]) => !NOTHING.has(value) && !(Array.isArray(value) && value.length === 0),
+  )
+  refuseUnsupported(Object.fromEntries(asked), refused)
+}
+const NOTHING: ReadonlySet<unknown> = new Set(['', 'auto'])
+
+const KNOWN_IN_CHAT: ReadonlySet<string> = new Set([...COMMON, 'messages', 'tools', ...REFUSED_IN_CHAT.keys()])
 const KNOWN_IN_GENERATE: ReadonlySet<string> = new Set([
   ...[...COMMON, 'prompt', 'suffix', 'images', 'system', 'template', 'raw', 'context'],
+  ...REFUSED_IN_GENERATE.keys(),
 ])
 const aTopCount = anInteger(0, 20)
 /** As MCP names them: Ollama has no rule, and its clients put the server's name before a dot. */
@@ -110,6 +151,7 @@ export function* readChat(
   contextLength: () => number | undefined,
 ): Slices<OllamaRequest> {
   const ignored: string[] = []
+  refuseOthers(body, REFUSED_IN_CHAT)
   noteUnknown(body, KNOWN_IN_CHAT, '', ignored)
   const tools = readTools({ tools: body.tools }, ignored, aToolName)
   const conversation = yield* readOllamaTurns(body, ignored)
@@ -125,6 +167,7 @@ export function* readChat(
 export function* readGenerate(body: JsonObject, model: string): Slices<OllamaRequest> {
   yield
   const ignored: string[] = []
+  refuseOthers(body, REFUSED_IN_GENERATE)
   noteUnknown(body, KNOWN_IN_GENERATE, '', ignored)
   optional(body, 'truncate', '', aBoolean)
   if (optional(body, 'template', '', aString)) {
