@@ -10,6 +10,7 @@ import {
   at,
   badRequest,
   hint,
+  noteUnknown,
   oneOf,
   optional,
   someTexts,
@@ -150,9 +151,14 @@ export function readThinking(body: JsonObject): Thinking {
     const thinkingBudget = optional(holder, name, path, aTokenCount)
     if (thinkingBudget !== undefined) return { thinkingBudget, thinkingField: at(path, name), ...switched }
   }
-  return { ...switched }
+  const { thinking } = body
+  const spoken = isRecord(thinking) && thinking.type === 'enabled' ? budgetOf(thinking, []) : undefined
+  return { ...(spoken !== undefined && { thinkingBudget: spoken }), ...switched }
 }
 
+const budgetOf = (thinking: JsonObject, ignored: string[]) =>
+  hint(thinking, 'budget_tokens', 'thinking', aTokenCount, ignored)
+const KNOWN_THINKING = new Set(['type', 'budget_tokens'])
 const aSwitch = oneOf(['enabled', 'disabled'])
 
 /**
@@ -161,7 +167,10 @@ const aSwitch = oneOf(['enabled', 'disabled'])
  */
 export function readTemplateOptions(body: JsonObject, reasoning: JsonObject, ignored: string[]): Options | undefined {
   const read = (value: unknown, param: string) => {
-    const { type } = anObject(value, param)
+    const given = anObject(value, param)
+    noteUnknown(given, KNOWN_THINKING, param, ignored)
+    budgetOf(given, ignored)
+    const { type } = given
     return type === 'adaptive' ? type : aSwitch(type, at(param, 'type'))
   }
   const type = hint(body, 'thinking', '', read, ignored)

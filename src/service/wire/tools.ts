@@ -18,6 +18,9 @@ import {
 } from './fields.js'
 
 const KNOWN_TOOL = new Set(['type', 'function'])
+const KNOWN_OUTER = new Set(['type', 'custom'])
+const KNOWN_CHOICE = new Set(['type', 'function', 'custom', 'allowed_tools'])
+const KNOWN_ALLOWED = new Set(['mode', 'tools'])
 const KNOWN_FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
 const MODES = ['none', 'auto', 'required'] as const
@@ -48,7 +51,8 @@ export function readTools(body: JsonObject, ignored: string[], named = aToolName
     return { tools, toolChoice: 'none', parallelToolCalls: true }
   }
   const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
-  const chosen = chooseTools(choice, tools)
+  if (isRecord(choice)) noteUnknown(choice, KNOWN_CHOICE, 'tool_choice', ignored)
+  const chosen = chooseTools(choice, tools, ignored)
   // Naming a function asks for exactly one call of it, says the official description.
   return { ...chosen, parallelToolCalls: parallel && typeof chosen.toolChoice === 'string' }
 }
@@ -111,7 +115,10 @@ function readSpec(value: unknown, path: string, ignored: string[], named: typeof
     ignored.push(path)
     return undefined
   }
-  if (type === 'custom') return readCustomTool(required(tool, 'custom', path, anObject), at(path, 'custom'), ignored)
+  if (type === 'custom') {
+    noteUnknown(tool, KNOWN_OUTER, path, ignored)
+    return readCustomTool(required(tool, 'custom', path, anObject), at(path, 'custom'), ignored)
+  }
   if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
   noteUnknown(tool, KNOWN_TOOL, path, ignored)
   const spec = required(tool, 'function', path, anObject)
@@ -167,6 +174,7 @@ export function aParameters(value: unknown, param: string): JsonObject {
 function chooseTools(
   choice: unknown,
   tools: readonly ToolSpec[],
+  ignored: string[],
 ): { tools: readonly ToolSpec[]; toolChoice: ToolChoice } {
   if (choice === undefined) return { tools, toolChoice: 'auto' }
   if (typeof choice === 'string') return { tools, toolChoice: oneOf(MODES)(choice, 'tool_choice') }
@@ -175,13 +183,14 @@ function chooseTools(
   if (type === 'function' || type === 'custom') {
     return { tools, toolChoice: { name: namedTool(choice, 'tool_choice', tools) } }
   }
-  if (type === 'allowed_tools') return chooseAllowed(choice, tools)
+  if (type === 'allowed_tools') return chooseAllowed(choice, tools, ignored)
   throw wrongValue('tool_choice.type', type, ['function', 'custom', 'allowed_tools'])
 }
 
-function chooseAllowed(choice: JsonObject, tools: readonly ToolSpec[]) {
+function chooseAllowed(choice: JsonObject, tools: readonly ToolSpec[], ignored: string[]) {
   const path = 'tool_choice.allowed_tools'
   const allowed = required(choice, 'allowed_tools', 'tool_choice', anObject)
+  noteUnknown(allowed, KNOWN_ALLOWED, path, ignored)
   const names = required(allowed, 'tools', path, someTools).map((item, i) => {
     const place = at(`${path}.tools`, i)
     return namedTool(anObject(item, place), place, tools)
@@ -217,7 +226,8 @@ export const closedObject = (properties: JsonObject, required: readonly string[]
  * as the text alone.
  */
 const KNOWN_CUSTOM = new Set(['type', 'name', 'description', 'format', 'defer_loading', 'allowed_callers'])
-const KNOWN_FORMAT = new Set(['type', 'grammar', 'syntax', 'definition'])
+const KNOWN_GRAMMAR = new Set(['syntax', 'definition'])
+const KNOWN_FORMAT = new Set(['type', 'grammar', ...KNOWN_GRAMMAR])
 const aCustomName = aName(/^[a-zA-Z0-9_-]+$/, 128)
 const aSyntax = oneOf(['lark', 'regex'])
 const ANY_TEXT: TextSource = { without: [] }
@@ -257,6 +267,7 @@ function readFormat(
   if (type !== 'grammar') throw wrongValue(at(place, 'type'), type, ['text', 'grammar'])
   // A chat has it one step deeper.
   const [holder, where] = isRecord(format.grammar) ? [format.grammar, at(place, 'grammar')] : [format, place]
+  if (holder !== format) noteUnknown(holder, KNOWN_GRAMMAR, where, ignored)
   const syntax = required(holder, 'syntax', where, aSyntax)
   const definition = required(holder, 'definition', where, aString)
   const words = syntax === 'lark' ? 'A text of this Lark grammar:' : 'A text that this expression matches:'

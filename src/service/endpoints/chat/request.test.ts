@@ -288,8 +288,46 @@ describe('a chat request', () => {
       { thinking_budget: 5, reasoning: { max_tokens: 300 } },
       { thinkingBudget: 5, thinkingField: 'thinking_budget' },
     ],
-  ])('thinks as Qwen’s and OpenRouter’s words say: %j', (words, expected) => {
+    [
+      { thinking: { type: 'enabled', budget_tokens: 300 } },
+      { templateOptions: { enable_thinking: true }, thinkingBudget: 300, thinkingField: 'thinking' },
+    ],
+    [{ thinking: { type: 'disabled', budget_tokens: 300 } }, { templateOptions: { enable_thinking: false } }],
+  ])('thinks as Anthropic’s, Qwen’s and OpenRouter’s words say: %j', (words, expected) => {
     expect(read(words)).toMatchObject({ ...expected, ignored: [] })
+  })
+
+  it.each<[object, string]>([
+    [{ thinking: { type: 'enabled', budget: 300 } }, 'thinking.budget'],
+    [{ thinking: { type: 'enabled', budget_tokens: -1 } }, 'thinking.budget_tokens'],
+    [
+      { tools: [tool], tool_choice: { type: 'function', function: { name: 'weather' }, once: true } },
+      'tool_choice.once',
+    ],
+    [
+      {
+        tools: [tool],
+        tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [tool], most: 1 } },
+      },
+      'tool_choice.allowed_tools.most',
+    ],
+    [{ tools: [{ type: 'custom', strict: true, custom: { name: 'a' } }] }, 'tools[0].strict'],
+    [
+      {
+        tools: [
+          {
+            type: 'custom',
+            custom: {
+              name: 'a',
+              format: { type: 'grammar', grammar: { syntax: 'regex', definition: 'a', flags: 'i' } },
+            },
+          },
+        ],
+      },
+      'tools[0].custom.format.grammar.flags',
+    ],
+  ])('names what nobody reads within other fields, too: %j', (more, name) => {
+    expect(read(more).ignored).toEqual([name])
   })
 
   it('takes what is off, or null, for nothing asked', () => {

@@ -68,6 +68,7 @@ const WHY: Refused = new Map([
 ])
 const FIELDS: FieldNames = { format: 'response_format', parameters: () => 'prompt' }
 
+const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation'])
 const aTokenLimit = tokenLimit(0)
 const aChoiceCount = anInteger(1, 128)
 /** OpenAI's own limit is 5; evaluation harnesses ask other servers for up to 20. */
@@ -106,6 +107,7 @@ export function readTextRequest(json: unknown): TextRequest {
   const form = readForm(body, readOutputFormat(body, ignored), FIELDS.format, ignored)
   const stream = optional(body, 'stream', '', aBoolean) ?? false
   const options = optional(body, 'stream_options', '', anObject)
+  if (options) noteUnknown(options, KNOWN_STREAM_OPTIONS, 'stream_options', ignored)
   return {
     stream,
     returnsTokens: readReturnTokens(body).returnTokens === true,

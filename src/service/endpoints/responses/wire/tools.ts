@@ -43,6 +43,7 @@ const KNOWN = new Set([
   ...['defer_loading', 'output_schema'],
 ])
 const KNOWN_SPACE = new Set(['type', 'name', 'description', 'tools'])
+const KNOWN_CHOICE = new Set(['type', 'name', 'namespace', 'mode', 'tools'])
 const KNOWN_OWN = new Set(['type', 'environment', 'allowed_callers'])
 const MODES = ['none', 'auto', 'required'] as const
 
@@ -106,6 +107,7 @@ export function readResponseTools(
   const searched = skipped.includes('tool_search') && reader.deferred.size > 0
   const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
   const choice = body.tool_choice ?? undefined
+  if (isRecord(choice)) noteUnknown(choice, KNOWN_CHOICE, 'tool_choice', ignored)
   const awaits = earlier === null && (isRecord(choice) || choice === 'required')
   const chosen = awaits ? { tools, toolChoice: 'auto' as const, echo: choice } : choose(choice, tools, spaces)
   return {
