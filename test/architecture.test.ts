@@ -30,7 +30,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['src/grammar'],
     imports: ['contract', 'platform'],
     inside: [
-      [['fuel', 'grammar-error', 'kept', 'schema-error', 'spelling'].map((name) => `src/grammar/${name}.ts`).join('+')],
+      [['fuel', 'grammar-error', 'kept', 'schema-error'].map((name) => `src/grammar/${name}.ts`).join('+')],
       // Languages of strings, and what comes to one.
       ['src/grammar/automata'],
       ['src/grammar/numbers', 'src/grammar/regex'],

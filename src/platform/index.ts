@@ -83,6 +83,7 @@ export {
 } from './readers/index.js'
 export { agreedReading } from './readers/reading.js'
 export { LANGUAGES, type LanguageWords } from './readers/words/index.js'
+export { editDistance } from './spelling.js'
 export { isForbidden } from './storage.js'
 export { byteLevelName, byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 export {

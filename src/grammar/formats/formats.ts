@@ -3,11 +3,10 @@
  * differ, only what both accept is accepted.
  */
 
-import { atOnce, type Slices } from '../../platform/index.js'
+import { atOnce, editDistance, type Slices } from '../../platform/index.js'
 import { withLength } from '../automata/lengths.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { compileRegexInSlices } from '../regex/regex.js'
-import { editDistance } from '../spelling.js'
 import { REGEX } from './expressions.js'
 import { EMAIL, HOSTNAME, IDN_EMAIL, IDN_HOSTNAME, IDN_HOSTNAME_LENGTH, NAME_EMAIL } from './hosts.js'
 import { jwt } from './jwt.js'

@@ -1,5 +1,5 @@
 import { V1Error } from '../../contract/index.js'
-import { isRecord, type JsonObject } from '../../platform/index.js'
+import { editDistance, isRecord, type JsonObject } from '../../platform/index.js'
 
 /** `messages[0].content`: the place of a field, in the form that OpenAI's errors name it. */
 export const at = (path: string, name: string | number): string =>
@@ -209,11 +209,48 @@ export function hint<T>(
 /** So many ignored fields are named in an answer. */
 export const MOST_NAMED = 20
 
-/** Notes the fields that nobody reads, so that the answer can name them: of a body of nothing else, not all 100,000. */
+/** What a caller relies on, wherever it is read: a limit, a stop, a form, a tool, what goes before. */
+const RELIED_ON = [
+  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'num_predict', 'n_predict', 'max_tool_calls'],
+  ...['stop', 'stop_sequences', 'stop_token_ids', 'response_format', 'json_schema', 'schema', 'strict', 'format'],
+  ...['output_config', 'output_format', 'structured_outputs', 'guided_json', 'guided_regex', 'guided_choice'],
+  ...['guided_grammar', 'grammar', 'tools', 'functions', 'tool_choice', 'allowed_tools', 'parallel_tool_calls'],
+  ...['disable_parallel_tool_use', 'parameters', 'input_schema', 'instructions', 'system', 'options', 'quote'],
+  ...['evidence', 'previous_response_id', 'conversation'],
+]
+const LONGEST_NAME = Math.max(...RELIED_ON.map((name) => name.length)) + 2
+
+/** Which of these a name is misspelt for: one letter apart, or otherwise parted or declined. */
+function meantBy(name: string, known: ReadonlySet<string>): string | undefined {
+  if (name.length > LONGEST_NAME) return undefined
+  const letters = lettersOf(name)
+  return RELIED_ON.find((other) => {
+    if (!known.has(other)) return false
+    const meant = lettersOf(other)
+    return meant === letters || (meant.length > 5 && editDistance(meant, letters) === 1)
+  })
+}
+
+/** `maxTokens`, `max_token` and `max-tokens` have the same. */
+const lettersOf = (name: string): string =>
+  name
+    .replace(/[^a-z]/gi, '')
+    .toLowerCase()
+    .replace(/s$/, '')
+
+const isAsked = (value: unknown): boolean =>
+  value != null && value !== false && value !== '' && !(Array.isArray(value) && value.length === 0)
+
+/**
+ * Notes the fields that nobody reads, so that the answer can name them: of a body of nothing else, not all 100,000. One that
+ * is misspelt for what its caller relies on is refused.
+ */
 export function noteUnknown(object: JsonObject, known: ReadonlySet<string>, path: string, ignored: string[]): void {
   if (ignored.length > MOST_NAMED) return
   for (const name in object) {
     if (known.has(name)) continue
+    const meant = isAsked(object[name]) ? meantBy(name, known) : undefined
+    if (meant !== undefined) throw unsupported(at(path, name), `Did you mean '${meant}'?`)
     // One more than is named says that there are others.
     if (ignored.push(at(path, name)) > MOST_NAMED) return
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MOST_NAMED } from '../../wire/fields.js'
-import { minimal, read, refusedFor, tool, user } from '../../wire/request.test-helper.js'
+import { minimal, read, refusedFor, schema, tool, user } from '../../wire/request.test-helper.js'
 
 describe('a chat request', () => {
   it('has defaults for all but model and messages', () => {
@@ -296,6 +296,33 @@ describe('a chat request', () => {
   ])('thinks as Anthropic’s, Qwen’s and OpenRouter’s words say: %j', (words, expected) => {
     expect(read(words)).toMatchObject({ ...expected, ignored: [] })
   })
+
+  it.each<[object, string, string]>([
+    [{ max_token: 5 }, 'max_token', 'max_tokens'],
+    [{ maxTokens: 5 }, 'maxTokens', 'max_tokens'],
+    [{ response_fromat: { type: 'json_object' } }, 'response_fromat', 'response_format'],
+    [{ stop_sequence: ['a'] }, 'stop_sequence', 'stop_sequences'],
+    [{ stops: 'a' }, 'stops', 'stop'],
+    [{ tool: [tool] }, 'tool', 'tools'],
+    [{ tools: [tool], tool_choise: 'required' }, 'tool_choise', 'tool_choice'],
+    [
+      { tools: [{ type: 'function', function: { name: 'a', parameter: { type: 'object' } } }] },
+      'tools[0].function.parameter',
+      'parameters',
+    ],
+    [
+      { response_format: { type: 'json_schema', json_schema: { name: 'a', schema, strickt: true } } },
+      'response_format.json_schema.strickt',
+      'strict',
+    ],
+  ])('is refused where what its caller relies on is misspelt: %j', (more, name, meant) => {
+    expect(() => read(more)).toThrow(`Unsupported parameter: '${name}'. Did you mean '${meant}'?`)
+  })
+
+  it.each([{ max_token: null }, { tool: [] }, { stops: '' }, { min_tokens_: 3 }, { form: 'a' }, { temprature: 1 }])(
+    'only names what asks for nothing, or is no such word: %j',
+    (more) => expect(read(more).ignored).toEqual(Object.keys(more)),
+  )
 
   it.each<[object, string]>([
     [{ thinking: { type: 'enabled', budget: 300 } }, 'thinking.budget'],
