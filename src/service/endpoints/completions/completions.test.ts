@@ -388,6 +388,10 @@ describe('completions', () => {
     ['max_tokens', { prompt: 'a', echo: true, max_tokens: 0 }],
     ['max_tokens', { prompt: 'a', max_tokens: -2 }],
     ['return_token_ids', { prompt: 'a', return_token_ids: true }],
+    ['output_format', { prompt: 'a', output_format: { type: 'json_schema', schema: {} } }],
+    ['tool_choice', { prompt: 'a', tool_choice: 'required' }],
+    ['conversation', { prompt: 'a', conversation: 'conv_1' }],
+    ['quote', { prompt: 'a', quote: true }],
     ['echo', { prompt: [1], echo: true }],
     ['logprobs', { prompt: 'a', logprobs: 21 }],
   ])('refuse with an error that names the field: %s %j', async (param, body) => {

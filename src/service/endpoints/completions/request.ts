@@ -51,6 +51,7 @@ const KNOWN = new Set([
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
 ])
+const NOTHING_STORED = "A completion has all of its 'prompt': what is stored is continued by 'responses'."
 /** Those of the other interfaces, which whoever sends them relies on. */
 const WHY: Refused = new Map([
   ['messages', "A completion has a 'prompt': send 'messages' to 'chat/completions'."],
@@ -65,6 +66,12 @@ const WHY: Refused = new Map([
   ['instructions', "A completion has only its 'prompt': use 'chat/completions'."],
   ['system', "A completion has only its 'prompt': use 'chat/completions'."],
   ['text', "In a completion it is 'response_format'."],
+  ['output_format', "In a completion it is 'response_format'."],
+  ['output_config', "In a completion it is 'response_format'."],
+  ['tool_choice', "A completion calls no tools: use 'chat/completions'."],
+  ['previous_response_id', NOTHING_STORED],
+  ['conversation', NOTHING_STORED],
+  ['quote', "A completion has no messages to quote from: use 'chat/completions'."],
 ])
 const FIELDS: FieldNames = { format: 'response_format', parameters: () => 'prompt' }
 

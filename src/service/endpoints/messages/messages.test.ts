@@ -368,6 +368,8 @@ describe('a message', () => {
     for (const [field, instead] of [
       [{ response_format: { type: 'json_object' } }, 'output_config.format'],
       [{ stop: ['a'] }, 'stop_sequences'],
+      [{ quote: true }, 'x-quote'],
+      [{ prompt: 'a' }, "'messages'"],
       [{ text: { format: { type: 'json_object' } } }, 'output_config.format'],
       [{ guided_json: { type: 'object' } }, 'output_config.format'],
       [{ structured_outputs: { regex: 'a' } }, 'output_config.format'],

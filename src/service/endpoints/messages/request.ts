@@ -46,6 +46,8 @@ const WHY = new Map<string, readonly [why: string, code?: string]>([
   ['response_format', ["Among messages it is 'output_config.format'."]],
   ['stop', ["Among messages it is 'stop_sequences'."]],
   ['text', ["Among messages it is 'output_config.format'."]],
+  ['quote', [`Among messages it is '"x-quote": true' in the schema.`]],
+  ['prompt', ["Among messages it is 'messages'."]],
   ['instructions', ["Among messages it is 'system'."]],
   ['functions', ["Among messages it is 'tools'."]],
   ['input', ["Among messages it is 'messages'."]],

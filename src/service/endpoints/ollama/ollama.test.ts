@@ -198,6 +198,7 @@ describe('a chat', () => {
     [{ max_completion_tokens: 5 }, 'max_completion_tokens', "'options.num_predict'"],
     [{ num_predict: 5 }, 'num_predict', "'options.num_predict'"],
     [{ n: 2 }, 'n', 'once more'],
+    [{ quote: true }, 'quote', 'x-quote'],
     [{ tool_choice: 'required' }, 'tool_choice', 'freely'],
     [{ functions: [{ name: 'a' }] }, 'functions', "'tools'"],
     [{ instructions: 'Be brief.' }, 'instructions', "'system'"],

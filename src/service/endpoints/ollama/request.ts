@@ -107,6 +107,7 @@ const REFUSED: readonly (readonly [name: string, why: string])[] = [
   ['n', 'There is one answer: send the request once more for another.'],
   ['tool_choice', 'A model calls tools freely here: leave it out.'],
   ['functions', "Here they are 'tools'."],
+  ['quote', `Here it is '"x-quote": true' in the schema.`],
   ...['previous_response_id', 'conversation'].map(
     (name) => [name, 'Nothing is kept between messages: send all of them.'] as const,
   ),

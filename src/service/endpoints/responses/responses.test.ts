@@ -249,6 +249,7 @@ describe('a response', () => {
     [{ input: 'Hi', background: true, store: false }, 'background'],
     [{ input: 'Hi', previous_response_id: 'resp_0' }, 'previous_response_id'],
     [{ input: [{ type: 'item_reference', id: 'msg_0' }] }, 'input[0].id'],
+    [{ input: 'Hi', quote: true }, 'quote'],
     [{ input: 'Hi', tools: [{ ...look, allowed_callers: ['programmatic'] }] }, 'tools[0].allowed_callers'],
     [{ input: 'Hi', tools: [{ type: 'apply_patch', allowed_callers: [] }] }, 'tools[0].allowed_callers'],
     [{ input: 'Hi', tools: [{ type: 'custom', name: 'a', allowed_callers: ['x'] }] }, 'tools[0].allowed_callers[0]'],

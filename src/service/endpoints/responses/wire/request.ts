@@ -98,6 +98,7 @@ const WHY: Refused = new Map([
   ['system', "In a response it is 'instructions'."],
   ['stop_sequences', "In a response it is 'stop'."],
   ['output_format', "In a response it is 'text.format'."],
+  ['quote', "In a response it is 'text.format.quote'."],
   ['output_config', "In a response it is 'text.format' and 'reasoning.effort'."],
 ])
 /** Where vLLM has it, it tells tokens beside choices; a response has items, and vLLM's tells none. */
