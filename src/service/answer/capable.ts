@@ -90,7 +90,11 @@ const endsByItself = ({ output, toolChoice }: CallSpec): boolean =>
 const lacks = (id: string, param: string, why: string): V1Error =>
   unsupported(param, `The model '${id}' ${why}: leave it out.`)
 
-function checkMedia({ images = false, audio = false }: Capabilities, { messages, fields }: CallSpec): void {
+/** Also of what is only counted: an image that nobody reads has no tokens. */
+export function checkMedia(
+  { images = false, audio = false }: Capabilities,
+  { messages, fields = {} }: Pick<CallSpec, 'messages'> & { readonly fields?: Partial<CallSpec['fields']> },
+): void {
   const place = fields.part ?? ((message, part) => `messages[${message}].content[${part}].type`)
   for (const [i, { content }] of messages.entries()) {
     if (typeof content === 'string') continue

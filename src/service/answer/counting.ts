@@ -1,5 +1,7 @@
 import { V1Error } from '../../contract/index.js'
 import type { CallSpec } from '../wire/reply.js'
+import { checkMedia } from './capable.js'
+import { findModel } from './loader.js'
 import type { SingleRequest } from './once.js'
 import type { Exchange, Service } from './service.js'
 
@@ -7,7 +9,8 @@ import type { Exchange, Service } from './service.js'
 export type Prompting = Pick<
   CallSpec,
   'messages' | 'tools' | 'toolChoice' | 'output' | 'templateOptions' | 'thinkingBudget'
->
+> &
+  Partial<Pick<CallSpec, 'fields'>>
 
 /** A request that is only counted: what it would have a model read, with all that its form and its tools add to that. */
 export function counting(
@@ -27,7 +30,8 @@ export function counting(
       throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
     },
     async act(signal) {
-      const { messages, tools, toolChoice, output, templateOptions, thinkingBudget } = await ask()
+      const { messages, tools, toolChoice, output, templateOptions, thinkingBudget, fields = {} } = await ask()
+      checkMedia(findModel(engine, model).capabilities ?? {}, { messages, fields })
       const { tokens } = await engine.tokenize!({
         ...{ model, signal, caller: caller.id, messages, output, toolChoice, describeSchema },
         tools: toolChoice === 'none' ? [] : tools,

@@ -668,6 +668,16 @@ describe('around it', () => {
     expect(jsonOf(sofar)).toEqual({ input_tokens: 'Hi\nSo.'.length })
   })
 
+  test('of an image that the model does not take none are counted', async () => {
+    const source = { type: 'base64', media_type: 'image/png', data: 'aGk=' }
+    const body = { messages: [{ role: 'user', content: [{ type: 'image', source }] }] }
+    const [asked, counted] = [await service().post(body), await service().post(body, '/messages/count_tokens')]
+    expect(counted.status).toBe(400)
+    expect(jsonOf(counted).error).toEqual(jsonOf(asked).error)
+    const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { images: true } })
+    expect((await service(undefined, { engine }).post(body, '/messages/count_tokens')).status).toBe(200)
+  })
+
   test('tokens are counted by an engine that hears of all that writes into the prompt', async () => {
     const engine = scripted({ models: { [MODEL]: 'Hi' } })
     const tokenize = vi.spyOn(engine, 'tokenize')

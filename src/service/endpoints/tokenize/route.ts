@@ -1,6 +1,7 @@
 import { V1Error } from '../../../contract/index.js'
 import { inTurns, type JsonObject, mapped } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
+import { checkMedia } from '../../answer/capable.js'
 import { findModel, lookedAround, modelIdOf } from '../../answer/loader.js'
 import { once } from '../../answer/once.js'
 import type { Route, Service } from '../../answer/service.js'
@@ -52,9 +53,10 @@ export const tokenize: Route = (service, exchange) =>
       check: () => checkOffered(service, 'tokenize', model),
       async act(signal) {
         const whose = { model, signal, caller: exchange.caller.id }
+        const { capabilities = {}, contextLength: max = null } = findModel(service.engine, model)
+        if ('messages' in input) checkMedia(capabilities, input)
         const { tokens, texts } = await service.engine.tokenize!({ ...whose, ...input })
         if (!areTokens(tokens)) throw new Error('The engine sent no tokens of a text.')
-        const max = findModel(service.engine, model).contextLength ?? null
         return { body: { count: tokens.length, max_model_len: max, tokens, token_strs: strings ? texts : null } }
       },
     }

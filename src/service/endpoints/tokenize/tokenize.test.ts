@@ -43,6 +43,17 @@ describe('tokens', () => {
     expect((await ask('/tokenize', posting({ messages, ...usual }))).status).toBe(200)
   })
 
+  it.each([
+    ['image_url', { url: 'data:image/png;base64,aGk=' }],
+    ['input_audio', { data: 'aGk=', format: 'wav' }],
+  ])('are none of what the model does not take: %s', async (type, value) => {
+    const body = posting({ messages: [{ role: 'user', content: [{ type, [type]: value }] }] })
+    const { ask } = serviceOf()
+    expect(errorOf(await ask('/tokenize', body))).toEqual(errorOf(await ask('/chat/completions', body)))
+    const able = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { images: true, audio: true } })
+    expect((await serviceOf(able).ask('/tokenize', body)).status).toBe(200)
+  })
+
   it('are described by tokenizer_info, for the model that is named or the only one', async () => {
     const info = { tokenizer_class: 'ByteTokenizer' }
     const one = serviceOf()
