@@ -267,9 +267,9 @@ async function collected(
   reply: WholeReply,
   headers: Readonly<Record<string, string>>,
 ): Promise<RouteResponse> {
-  reply.begin(head, run.answer!)
-  for (let part: Part | undefined = first; part; part = await run.next()) reply.part(part)
-  const whole = await reply.whole()
+  reply.begin?.(head, run.answer!)
+  for (let part: Part | undefined = first; part; part = await run.next()) reply.part?.(part)
+  const whole = await reply.whole(head, run.answer!)
   await run.succeed()
   return jsonResponse(whole, headers)
 }

@@ -180,9 +180,9 @@ export interface StreamReply {
 /** An answer that is sent once it is whole. */
 export interface WholeReply {
   readonly stream: false
-  begin(head: ReplyHead, answer: Answer): void
-  part(part: Part): void
-  whole(): unknown
+  begin?(head: ReplyHead, answer: Answer): void
+  part?(part: Part): void
+  whole(head: ReplyHead, answer: Answer): unknown
 }
 
 export type Reply = StreamReply | WholeReply

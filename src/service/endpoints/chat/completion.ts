@@ -54,54 +54,30 @@ export type CompletionCall = { readonly id: string } & (
   | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: string } }
 )
 
-/** The log probabilities of a whole answer, which only a completion has to hold back until the end. */
-class Logprobs {
-  readonly #choices: WireLogprob[][]
-
-  constructor(n: number) {
-    this.#choices = Array.from({ length: n }, () => [])
-  }
-
-  take(part: Part): void {
-    if (part.type !== 'text-delta') return
-    for (const logprob of part.logprobs ?? []) this.#choices[part.choice]!.push(wireLogprob(logprob))
-  }
-
-  of(choice: number): readonly WireLogprob[] {
-    return this.#choices[choice]!
-  }
-}
-
 export class ChatCompletion implements WholeReply {
   readonly stream = false
-  readonly #logprobs: Logprobs | undefined
+  /** Of each choice, which only a completion has to hold back until the end; undefined: they were not asked for. */
+  readonly #logprobs: WireLogprob[][] | undefined
   readonly #custom: ReadonlySet<string>
-  #head: ReplyHead | undefined
-  #answer: Answer | undefined
 
   constructor({ topLogprobs, n, tools }: CallSpec) {
     this.#custom = customNames(tools)
-    this.#logprobs = topLogprobs === undefined ? undefined : new Logprobs(n)
-  }
-
-  begin(head: ReplyHead, answer: Answer): void {
-    this.#head = head
-    this.#answer = answer
+    this.#logprobs = topLogprobs === undefined ? undefined : Array.from({ length: n }, () => [])
   }
 
   part(part: Part): void {
-    this.#logprobs?.take(part)
+    if (part.type !== 'text-delta' || !this.#logprobs) return
+    for (const logprob of part.logprobs ?? []) this.#logprobs[part.choice]!.push(wireLogprob(logprob))
   }
 
-  whole(): Completion {
-    const [head, answer] = [this.#head!, this.#answer!]
+  whole(head: ReplyHead, answer: Answer): Completion {
     const fingerprint = answer.fingerprint ?? head.fingerprint
     return {
       id: head.id,
       object: 'chat.completion',
       created: head.created,
       model: head.model,
-      choices: answer.choices.map((choice) => completionChoice(choice, this.#logprobs, this.#custom)),
+      choices: answer.choices.map((choice) => completionChoice(choice, this.#logprobs?.[choice.index], this.#custom)),
       usage: wireUsage(answer.usage),
       ...(answer.prompts[0] && { prompt_token_ids: answer.prompts[0] }),
       ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
@@ -112,7 +88,7 @@ export class ChatCompletion implements WholeReply {
 /** `custom`: the tools whose calls are told as texts. */
 function completionChoice(
   choice: AnswerChoice,
-  logprobs: Logprobs | undefined,
+  logprobs: readonly WireLogprob[] | undefined,
   custom: ReadonlySet<string>,
 ): CompletionChoice {
   const calls = choice.toolCalls.filter((call) => call !== undefined)
@@ -132,7 +108,7 @@ function completionChoice(
         ),
       }),
     },
-    logprobs: logprobs ? { content: logprobs.of(choice.index), refusal: null } : null,
+    logprobs: logprobs ? { content: logprobs, refusal: null } : null,
     finish_reason: choice.finish ?? 'stop',
     ...(choice.stop !== undefined && { stop_reason: choice.stop }),
     ...(choice.evidence && { evidence: choice.evidence }),

@@ -192,17 +192,10 @@ class TextWhole implements WholeReply {
   readonly #request: TextRequest
   readonly #echo: Echo
   readonly #logprobs: PromptLogprob[][] = []
-  #head: ReplyHead | undefined
-  #answer: Answer | undefined
 
   constructor(request: TextRequest) {
     this.#request = request
     this.#echo = new Echo(request)
-  }
-
-  begin(head: ReplyHead, answer: Answer): void {
-    this.#head = head
-    this.#answer = answer
   }
 
   part(part: Part): void {
@@ -212,11 +205,11 @@ class TextWhole implements WholeReply {
     this.#logprobs[part.choice]!.push(...(part.logprobs ?? []))
   }
 
-  whole(): object {
-    const { choices, usage, fingerprint = this.#head!.fingerprint } = this.#answer!
+  whole(head: ReplyHead, answer: Answer): object {
+    const { choices, usage, fingerprint = head.fingerprint } = answer
     const { spec, returnsTokens } = this.#request
     return {
-      ...headOf({ ...this.#head!, fingerprint }),
+      ...headOf({ ...head, fingerprint }),
       choices: choices.map(({ index, text, finish, stop, tokens }) => {
         const before = this.#echo.before(index)
         const logprobs = before.logprobs ?? (spec.topLogprobs === undefined ? null : new OlderLogprobs())
@@ -225,7 +218,7 @@ class TextWhole implements WholeReply {
           ...choiceOf(index, before.text + text, logprobs, finish === 'length' ? 'length' : 'stop'),
           ...(stop !== undefined && { stop_reason: stop }),
           ...(returnsTokens && tokens && { token_ids: tokens }),
-          ...promptOf(this.#answer!, this.#request, index),
+          ...promptOf(answer, this.#request, index),
         }
       }),
       usage: wireUsage(usage),

@@ -272,19 +272,8 @@ class Compaction implements WholeReply {
   kept: readonly StoredItem[] = []
   /** Calls whose results may come later. */
   open: readonly StoredItem[] = []
-  #head: ReplyHead | undefined
-  #answer: Answer | undefined
 
-  begin(head: ReplyHead, answer: Answer): void {
-    this.#head = head
-    this.#answer = answer
-  }
-
-  part(): void {}
-
-  whole(): unknown {
-    const { id, created } = this.#head!
-    const { choices, usage } = this.#answer!
+  whole({ id, created }: ReplyHead, { choices, usage }: Answer): unknown {
     const sum = { type: 'compaction', id: itemId('cmp'), encrypted_content: sealed(choices[0]!.text.trim()) }
     const output = [...this.kept, sum, ...this.open]
     return { id, object: 'response.compaction', created_at: created, output, usage: wireResponseUsage(usage) }

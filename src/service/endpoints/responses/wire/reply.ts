@@ -90,15 +90,13 @@ export class WholeResponse implements WholeReply {
   readonly stream = false
   readonly #progress: ResponseProgress
   readonly #keep: KeepResponse
-  #answer: Answer | undefined
 
   constructor(progress: ResponseProgress, keep: KeepResponse) {
     this.#progress = progress
     this.#keep = keep
   }
 
-  begin(_: ReplyHead, answer: Answer): void {
-    this.#answer = answer
+  begin(): void {
     this.#progress.begin()
   }
 
@@ -106,8 +104,8 @@ export class WholeResponse implements WholeReply {
     this.#progress.take(part)
   }
 
-  async whole(): Promise<ResponseResource> {
-    this.#progress.complete(this.#answer!.usage)
+  async whole(_: ReplyHead, { usage }: Answer): Promise<ResponseResource> {
+    this.#progress.complete(usage)
     const { resource } = this.#progress
     await this.#keep(resource)
     return resource
