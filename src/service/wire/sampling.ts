@@ -1,5 +1,5 @@
 import { type ChatCall, SAMPLING, type Sampling, type SamplingSetting, samplingFrom } from '../../contract/index.js'
-import { isRecord, type JsonObject } from '../../platform/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import {
   aBoolean,
   aNumber,
@@ -126,22 +126,45 @@ export const THINKING_FIELDS: readonly string[] = [
 /** What OpenRouter's `reasoning` has beside OpenAI's `effort`. */
 export const REASONING_SWITCHES = ['enabled', 'max_tokens'] as const
 
-/** What local servers' words ask of thoughts; each is there only where it is given. */
+/** What a request asks of thoughts; each is there only where it is given. */
 export interface Thinking {
+  /** What the chat template is told by name. */
+  readonly templateOptions?: Options | undefined
   /** The most tokens that an answer may think. */
   readonly thinkingBudget?: number
   /** The field that asks for thoughts: errors name what the client wrote. */
   readonly thinkingField?: string
 }
 
-export function readThinking(body: JsonObject): Thinking {
+const aSwitch = oneOf(['enabled', 'disabled'])
+const KNOWN_WAY = new Set(['type', 'budget_tokens'])
+const readWay = (value: unknown, param: string, ignored: string[]) => {
+  const given = anObject(value, param)
+  noteUnknown(given, KNOWN_WAY, param, ignored)
+  const budget = hint(given, 'budget_tokens', param, aTokenCount, ignored)
+  const { type } = given
+  return { way: type === 'adaptive' ? type : aSwitch(type, at(param, 'type')), budget }
+}
+
+/**
+ * Whether to think, and how long, but for the effort: Anthropic's words, which DeepSeek's, Moonshot's and Z.ai's servers take
+ * of chats (`adaptive` is the model's own way), Qwen's, OpenRouter's, and what chat templates are told by name, which wins.
+ */
+export function readThinking(body: JsonObject, reasoning: JsonObject, ignored: string[]): Thinking {
+  const { way, budget } = hint(body, 'thinking', '', (...told) => readWay(...told, ignored), ignored) ?? {}
   const given = optional(body, 'chat_template_kwargs', '', anObject)
-  const reasoning = isRecord(body.reasoning) ? body.reasoning : {}
+  // A template takes the text 'false' for a yes.
+  const named = given && optional(given, 'enable_thinking', 'chat_template_kwargs', aBoolean)
+  const hosted = optional(reasoning, 'enabled', 'reasoning', aBoolean)
+  const qwens = optional(body, 'enable_thinking', '', aBoolean)
+  const spoken = way === undefined || way === 'adaptive' ? undefined : way === 'enabled'
+  const thinks = qwens ?? spoken ?? hosted
+  const templateOptions = thinks === undefined ? given : { enable_thinking: thinks, ...given }
   const switched = [
-    given?.enable_thinking === true && { thinkingField: 'chat_template_kwargs.enable_thinking' },
-    body.enable_thinking === true && { thinkingField: 'enable_thinking' },
-    isRecord(body.thinking) && body.thinking.type === 'enabled' && { thinkingField: 'thinking' },
-    reasoning.enabled === true && { thinkingField: 'reasoning.enabled' },
+    named && { thinkingField: 'chat_template_kwargs.enable_thinking' },
+    qwens && { thinkingField: 'enable_thinking' },
+    spoken && { thinkingField: 'thinking' },
+    hosted && { thinkingField: 'reasoning.enabled' },
   ].find(Boolean)
   for (const [holder, name, path] of [
     [body, 'thinking_budget', ''],
@@ -149,38 +172,11 @@ export function readThinking(body: JsonObject): Thinking {
     [reasoning, 'max_tokens', 'reasoning'],
   ] as const) {
     const thinkingBudget = optional(holder, name, path, aTokenCount)
-    if (thinkingBudget !== undefined) return { thinkingBudget, thinkingField: at(path, name), ...switched }
+    if (thinkingBudget !== undefined) {
+      return { templateOptions, thinkingBudget, thinkingField: at(path, name), ...switched }
+    }
   }
-  const { thinking } = body
-  const spoken = isRecord(thinking) && thinking.type === 'enabled' ? budgetOf(thinking, []) : undefined
-  return { ...(spoken !== undefined && { thinkingBudget: spoken }), ...switched }
-}
-
-const budgetOf = (thinking: JsonObject, ignored: string[]) =>
-  hint(thinking, 'budget_tokens', 'thinking', aTokenCount, ignored)
-const KNOWN_THINKING = new Set(['type', 'budget_tokens'])
-const aSwitch = oneOf(['enabled', 'disabled'])
-
-/**
- * Whether to think: Anthropic's words, which DeepSeek's, Moonshot's and Z.ai's servers take of chats (`adaptive` is the
- * model's own way), Qwen's, OpenRouter's, and what chat templates are told by name, which wins.
- */
-export function readTemplateOptions(body: JsonObject, reasoning: JsonObject, ignored: string[]): Options | undefined {
-  const read = (value: unknown, param: string) => {
-    const given = anObject(value, param)
-    noteUnknown(given, KNOWN_THINKING, param, ignored)
-    budgetOf(given, ignored)
-    const { type } = given
-    return type === 'adaptive' ? type : aSwitch(type, at(param, 'type'))
-  }
-  const type = hint(body, 'thinking', '', read, ignored)
-  const given = optional(body, 'chat_template_kwargs', '', anObject)
-  // A template takes the text 'false' for a yes.
-  if (given) optional(given, 'enable_thinking', 'chat_template_kwargs', aBoolean)
-  const hosted = optional(reasoning, 'enabled', 'reasoning', aBoolean)
-  const spoken = type === undefined || type === 'adaptive' ? undefined : type === 'enabled'
-  const thinks = optional(body, 'enable_thinking', '', aBoolean) ?? spoken ?? hosted
-  return thinks === undefined ? given : { enable_thinking: thinks, ...given }
+  return { templateOptions, ...(spoken && budget !== undefined && { thinkingBudget: budget }), ...switched }
 }
 
 type Options = Readonly<Record<string, unknown>>

@@ -34,10 +34,10 @@ import {
   readEnding,
   readReturnTokens,
   readSampling,
-  readTemplateOptions,
   readThinking,
   SAMPLING_FIELDS,
   THINKING_FIELDS,
+  type Thinking,
   tokenLimit,
   withEffort,
 } from '../../wire/sampling.js'
@@ -152,12 +152,7 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   const topLogprobs = readLogprobs(body)
   const { evidence } = readEvidence(body, output, CHAT_FIELDS.format)
   const { tools, toolChoice, parallelToolCalls } = readTools(body, ignored)
-  const templateOptions = readThoughts(body, ignored)
-  const thinking = readThinking(body)
-  const nested =
-    body.reasoning_effort == null && isRecord(body.reasoning) && body.reasoning.effort != null
-      ? 'reasoning.effort'
-      : undefined
+  const thinking = readThoughts(body, ignored)
   // By name, not spread: what has one shape is quick to make and to read.
   return {
     spec: {
@@ -178,9 +173,9 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
       tools,
       toolChoice,
       parallelToolCalls,
-      templateOptions,
+      templateOptions: thinking.templateOptions,
       thinkingBudget: thinking.thinkingBudget,
-      fields: withNames(CHAT_FIELDS, form.outputField, thinking.thinkingField ?? nested),
+      fields: withNames(CHAT_FIELDS, form.outputField, thinking.thinkingField),
     },
     stream: streaming.stream,
     includeUsage: streaming.includeUsage,
@@ -237,12 +232,15 @@ function readLogprobs(body: JsonObject): number | undefined {
   return undefined
 }
 
-function readThoughts(body: JsonObject, ignored: string[]): Readonly<Record<string, unknown>> | undefined {
+function readThoughts(body: JsonObject, ignored: string[]): Thinking {
   // Ollama and OpenRouter take the effort of chats as responses have it, too, and Qwen Code sends it so.
   const reasoning = isRecord(body.reasoning) ? body.reasoning : {}
   if (body.reasoning != null && reasoning !== body.reasoning) ignored.push('reasoning')
   noteUnknown(reasoning, KNOWN_REASONING, 'reasoning', ignored)
   const nested = hint(reasoning, 'effort', 'reasoning', anEffort, ignored)
   const effort = hint(body, 'reasoning_effort', '', anEffort, ignored) ?? nested
-  return withEffort(effort, readTemplateOptions(body, reasoning, ignored))
+  const thinking = readThinking(body, reasoning, ignored)
+  const templateOptions = withEffort(effort, thinking.templateOptions)
+  const isNested = body.reasoning_effort == null && reasoning.effort != null
+  return { ...(isNested && { thinkingField: 'reasoning.effort' }), ...thinking, templateOptions }
 }

@@ -33,10 +33,10 @@ import {
   REASONING_SWITCHES,
   readEnding,
   readSampling,
-  readTemplateOptions,
   readThinking,
   SAMPLING_FIELDS,
   THINKING_FIELDS,
+  type Thinking,
   tokenLimit,
   withEffort,
 } from '../../../wire/sampling.js'
@@ -45,7 +45,7 @@ import type { ResponseEcho } from './resource.js'
 import { type EarlierTools, type ResponseTools, readResponseTools } from './tools.js'
 
 /** A request for a response that has been read and found in order; what it refers to has not been looked up yet. */
-export interface ResponseRequest {
+export interface ResponseRequest extends Thinking {
   readonly model: string
   readonly input: readonly InputItem[]
   readonly instructions?: string
@@ -65,9 +65,6 @@ export interface ResponseRequest {
   /** Absent: the answer tells no log probabilities. */
   readonly topLogprobs?: number
   readonly form: Form
-  readonly templateOptions?: Readonly<Record<string, unknown>>
-  readonly thinkingBudget?: number
-  readonly thinkingField?: string
   /** Thoughts are also given in the packed form that clients which keep their own state send back. */
   readonly sealThoughts: boolean
   /** As far as the request itself says. */
@@ -185,7 +182,7 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
   const tools = readResponseTools(body, ignored, refersBack(body) ? null : [])
   const { output, text } = readText(body, ignored)
   const form = readForm(body, output, 'text.format', ignored)
-  const { templateOptions, reasoning } = readReasoning(body, ignored)
+  const { thinking, reasoning } = readReasoning(body, ignored)
   const user = optional(body, 'user', '', aString)
   optional(body, 'prompt_cache_options', '', anObject)
   optional(body, 'prompt_cache_retention', '', aString)
@@ -209,8 +206,7 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
     ...readEvidence(body, form.output, 'text.format'),
     tools,
     toolsAfter: refersBack(body) ? toolsAfter(body) : () => tools,
-    templateOptions,
-    ...readThinking(body),
+    ...thinking,
     sealThoughts: includes.includes('reasoning.encrypted_content'),
     ignored,
     echo: {
@@ -300,15 +296,15 @@ function readText(body: JsonObject, ignored: string[]): { output: OutputFormat; 
 
 function readReasoning(body: JsonObject, ignored: string[]) {
   const reasoning = optional(body, 'reasoning', '', anObject)
-  const given = readTemplateOptions(body, reasoning ?? {}, ignored)
-  if (!reasoning) return { templateOptions: given, reasoning: null }
+  const thinking = readThinking(body, reasoning ?? {}, ignored)
+  if (!reasoning) return { thinking, reasoning: null }
   noteUnknown(reasoning, KNOWN_REASONING, 'reasoning', ignored)
   const effort = hint(reasoning, 'effort', 'reasoning', anEffort, ignored)
   const summary =
     hint(reasoning, 'summary', 'reasoning', aSummary, ignored) ??
     hint(reasoning, 'generate_summary', 'reasoning', aSummary, ignored)
   return {
-    templateOptions: withEffort(effort, given),
+    thinking: { ...thinking, templateOptions: withEffort(effort, thinking.templateOptions) },
     reasoning: { effort: (effort && (ECHOED_EFFORTS.get(effort) ?? effort)) ?? null, summary: summary ?? null },
   }
 }
