@@ -88,8 +88,14 @@ export class StepWork {
   #spent = 0
   #rested = 0
   #looks = 0
+  readonly #limited: boolean
   /** The rule that was entered last, by its name. */
   rule: string | undefined
+
+  /** `limited`: where rules may be written such that a text has any number of readings. */
+  constructor(limited = false) {
+    this.#limited = limited
+  }
 
   /** All that has been done so far. */
   get spent(): number {
@@ -101,15 +107,16 @@ export class StepWork {
     return this.#left
   }
 
-  /** What comes next may take so much. */
+  /** Begins a slice, of a call that may take so much. */
   allow(most: number): void {
-    this.#left = most
-  }
-
-  /** Begins a slice. */
-  rest(): void {
+    this.limit(most)
     this.#rested = this.#spent
     this.#looks = 0
+  }
+
+  /** What comes next may take so much, of a slice that goes on. */
+  limit(most: number): void {
+    this.#left = this.#limited ? most : Infinity
   }
 
   /** What was done beside such steps takes as long as so many, and no text is refused for it. */

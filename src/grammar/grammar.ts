@@ -66,13 +66,12 @@ export class Grammar implements OutputGrammar {
   *acceptsInSlices(text: string): Slices<boolean> {
     const machine = this.#machine
     let place = startPlace(machine)
-    machine.work.rest()
+    machine.work.allow(STEP_WORK)
     for (const byte of encoder.encode(text)) {
       if (machine.work.tires()) {
         yield
-        machine.work.rest()
-      }
-      machine.limit(STEP_WORK)
+        machine.work.allow(STEP_WORK)
+      } else machine.work.limit(STEP_WORK)
       place = advanced(machine, place, byte)
       if (place.state.dead) return false
     }
@@ -193,7 +192,7 @@ export function* beginInSlices(grammar: OutputGrammar, vocabulary: TokenVocabula
 function* pause(machine: Machine): Slices<void> {
   const { left } = machine.work
   yield
-  machine.allow(left)
+  machine.work.allow(left)
 }
 
 /** One byte further. Of an object with many keys each is planned anew, and many alternatives have a thread each. */
@@ -236,14 +235,14 @@ class Constraint implements TokenConstraint {
       into.fill(0)
       return
     }
-    machine.allow(MASK_WORK)
+    machine.work.allow(MASK_WORK)
     for (const work = this.#masks.fillInSlices(into, place, budget - 1); !work.next().done; ) yield* pause(machine)
   }
 
   accept(token: number): boolean {
     const { place, budget, ended } = this.#at
     if (ended) return false
-    this.#masks.machine.allow(MASK_WORK)
+    this.#masks.machine.work.allow(MASK_WORK)
     if (this.#masks.vocabulary.eos.includes(token)) {
       if (!place.state.accepting) return false
       this.#at = { before: this.#at, place, ended: true, budget }
@@ -275,7 +274,7 @@ class Constraint implements TokenConstraint {
     const bytes: number[] = []
     let { place } = this.#at
     if (this.#at.ended) return { bytes, place }
-    machine.allow(MASK_WORK)
+    machine.work.allow(MASK_WORK)
     while (bytes.length < LONGEST_RUN && !place.state.accepting && place.state.next?.length === 1) {
       const byte = place.state.next[0]!
       bytes.push(byte)

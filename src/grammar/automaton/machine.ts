@@ -142,10 +142,8 @@ export class Machine {
   #single = new Map<Cell, State>()
   #several = new Map<string, State>()
   /** What calls take of it. */
-  readonly work = new StepWork()
-  readonly #limited: boolean
-  readonly #forks = new Forks(this.work)
-
+  readonly work: StepWork
+  readonly #forks: Forks
   readonly #forgotten: (() => void) | undefined
   /** Tokens that stand for no text, by their symbols from `FIRST_TOKEN` on. */
   readonly tokens: readonly string[]
@@ -157,19 +155,9 @@ export class Machine {
   constructor(first: Frame, forgotten?: () => void, tokens: readonly string[] = [], limited = false) {
     this.#forgotten = forgotten
     this.tokens = tokens
-    this.#limited = limited
+    this.work = new StepWork(limited)
+    this.#forks = new Forks(this.work)
     this.start = this.#state([this.#bottom.push(first)])
-  }
-
-  /** Begins a call, which may take so much, or goes on with it. */
-  allow(work: number): void {
-    this.work.rest()
-    this.limit(work)
-  }
-
-  /** What comes next may take so much, of a slice that goes on. */
-  limit(work: number): void {
-    this.work.allow(this.#limited ? work : Infinity)
   }
 
   step(state: State, byte: number): State {
