@@ -74,7 +74,7 @@ export const SHAPES: Readonly<Record<string, ModelShape>> = {
 }
 
 /** Random weights in q4f16_1, made when they are read. */
-export function syntheticSource(shape: ModelShape, seed = 1): WeightSource {
+export function syntheticSource(shape: ModelShape): WeightSource {
   const { hidden, inner, layers, heads, keyHeads, headSize, vocabulary } = shape
   const at = (i: number) => `model.layers.${i}`
   const model_config = {
@@ -98,12 +98,9 @@ export function syntheticSource(shape: ModelShape, seed = 1): WeightSource {
     [`${at(i)}.mlp.gate_up_proj`, 2 * inner, hidden],
     [`${at(i)}.mlp.down_proj`, hidden, inner],
   ])
-  return syntheticWeights(
-    {
-      naming: 'mlc',
-      config: { model_type: 'llama', model_config },
-      tensors: [['model.embed_tokens', vocabulary, hidden], ...tensors.flat(), ['model.norm.weight', hidden]],
-    },
-    seed,
-  )
+  return syntheticWeights({
+    naming: 'mlc',
+    config: { model_type: 'llama', model_config },
+    tensors: [['model.embed_tokens', vocabulary, hidden], ...tensors.flat(), ['model.norm.weight', hidden]],
+  })
 }

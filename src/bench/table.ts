@@ -5,6 +5,8 @@ const LABEL = 36
 const UNIT = 7
 const COLUMN = 19
 const RATIO = '1st/2nd'
+/** Of a line of words. */
+const WIDTH = 100
 /** Subjects side by side; more come in a second block. */
 const MOST_COLUMNS = 3
 
@@ -13,15 +15,15 @@ export function tableOf(report: BenchReport): string {
   for (let at = 0; at < report.subjects.length; at += MOST_COLUMNS) {
     blocks.push(block(report, report.subjects.slice(at, at + MOST_COLUMNS)))
   }
-  return [...heading(report), ...blocks, ...report.notes.flatMap((note) => wrap(`note: ${note}`, 100)), ''].join('\n')
+  return [...heading(report), ...blocks, ...report.notes.flatMap((note) => wrap(`note: ${note}`)), ''].join('\n')
 }
 
 function heading({ version, date, machine, settings, subjects }: BenchReport): string[] {
   const facts = Object.entries(machine).map(([name, value]) => `${name} ${value}`)
-  const lines = [...wrap(`local-v1 ${version}, ${date}: ${facts.join(', ')}`, 100)]
+  const lines = [...wrap(`local-v1 ${version}, ${date}: ${facts.join(', ')}`)]
   for (const { name, engine, model, device, deviceName, fingerprint, notes } of subjects) {
     const which = [`${name}: ${model}, engine ${engine} on ${device} (${deviceName})`, fingerprint, ...notes]
-    lines.push(...wrap(which.filter(Boolean).join(', '), 100))
+    lines.push(...wrap(which.filter(Boolean).join(', ')))
   }
   const { rounds, tokens, clock } = settings
   const time = clock === 'processor' ? ' Seconds of the processor, not of the wall.' : ''
@@ -86,11 +88,11 @@ function rowOf(cells: readonly string[], widths: readonly number[]): string {
     .trimEnd()
 }
 
-function wrap(text: string, width: number): string[] {
+function wrap(text: string): string[] {
   const lines = ['']
   for (const word of text.split(' ')) {
     const line = lines.at(-1)!
-    if (line !== '' && line.length + word.length + 1 > width) lines.push(`  ${word}`)
+    if (line !== '' && line.length + word.length + 1 > WIDTH) lines.push(`  ${word}`)
     else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
   }
   return lines

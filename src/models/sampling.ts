@@ -5,11 +5,11 @@
 import type { SampleSettings } from '../contract/index.js'
 import type { SampleRow } from '../device/index.js'
 
-export function sampleRowOf(settings: SampleSettings, slot: number, index = settings.index): SampleRow {
+export function sampleRowOf(settings: SampleSettings, slot: number): SampleRow {
   // What counts become is said by `adjust`; all else is the device's.
   const { presencePenalty: _, frequencyPenalty: __, counts: ___, logitBias: ____, ...drawn } = settings
   const adjust = adjustments(settings)
-  return { ...drawn, slot, index, ...(adjust && { adjust }) }
+  return { ...drawn, slot, ...(adjust && { adjust }) }
 }
 
 /** Whether a token changes what its successors are drawn from, so that it must be read back first. */

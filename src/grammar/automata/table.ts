@@ -17,7 +17,8 @@ export class TableAutomaton implements TextAutomaton {
   private readonly accepting: Accepting
   private distances: Float64Array | undefined
   private any: Float64Array | undefined
-  private goingOn: Uint8Array | undefined
+  /** From each state the fewest steps to one where no text may end. */
+  private others: Float64Array | undefined
 
   constructor(start: number, classes: Classes, table: Uint32Array, accepting: Accepting) {
     this.start = start
@@ -82,8 +83,12 @@ export class TableAutomaton implements TextAutomaton {
 
   endsAnywhere(state: number): boolean {
     if (state === DEAD) return false
-    this.goingOn ??= goingOn(this.table, this.classes.count, this.accepting)
-    return this.goingOn[state] === 0
+    this.others ??= distances(
+      this.table,
+      this.classes.count,
+      this.accepting.map((kind, at) => (kind === 0 && at !== DEAD ? 1 : 0)),
+    )
+    return this.others[state] === Number.POSITIVE_INFINITY
   }
 
   unlimited(): undefined {
@@ -119,30 +124,6 @@ export function distances(table: Uint32Array, width: number, accepting: Acceptin
       const tail = tails[j]!
       if (result[tail] !== Number.POSITIVE_INFINITY) continue
       result[tail] = result[head]! + 1
-      queue[length++] = tail
-    }
-  }
-  return result
-}
-
-/** For each state whether some way from it comes to one where no text may end. */
-function goingOn(table: Uint32Array, width: number, accepting: Accepting): Uint8Array {
-  const states = accepting.length
-  const { first, tails } = reverse(table, width, states)
-  const result = new Uint8Array(states)
-  const queue = new Uint32Array(states)
-  let length = 0
-  for (let s = 1; s < states; s++) {
-    if (accepting[s] !== 0) continue
-    result[s] = 1
-    queue[length++] = s
-  }
-  for (let i = 0; i < length; i++) {
-    const head = queue[i]!
-    for (let j = first[head]!; j < first[head + 1]!; j++) {
-      const tail = tails[j]!
-      if (result[tail] !== 0) continue
-      result[tail] = 1
       queue[length++] = tail
     }
   }

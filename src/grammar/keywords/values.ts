@@ -38,7 +38,7 @@ const enumeration = keyword<readonly unknown[]>({
   name: 'enum',
   shape: list,
   kinds: ANY,
-  read: ({ site, schema }) => (schema.enum === undefined ? undefined : readConstants(site, 'enum', schema.enum)),
+  read: ({ site, schema }) => (schema.enum === undefined ? undefined : readConstants(site, schema.enum)),
   assert: ({ part }, values) => limitTo(part, values),
   deny({ context, site, choices }, values) {
     choices.push(excluding(context, site, 'enum', values))

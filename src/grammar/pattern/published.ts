@@ -21,14 +21,14 @@ const QWEN35 = either(
   SPACES,
 )
 /** A word ends where small letters are followed by a capital. llama.cpp tells them apart in ASCII alone. */
-const cased = (letter: string, ending: string, number: string) => {
-  const [upper, lower] = [`(?:(?=${letter})[^a-z])`, `(?:(?=${letter})[^A-Z])`]
+const cased = (ending: string, number: string) => {
+  const [upper, lower] = ['(?:(?=\\p{L})[^a-z])', '(?:(?=\\p{L})[^A-Z])']
   const words = [`${upper}*${lower}+${ending}`, `${upper}+${lower}*${ending}`].map(
     (word) => `[^\\r\\n\\p{L}\\p{N}]?${word}`,
   )
   return either(...words, number, ' ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*', SPACES)
 }
-const GPT4O = cased('\\p{L}', `${ENDING}?`, '\\p{N}{1,3}')
+const GPT4O = cased(`${ENDING}?`, '\\p{N}{1,3}')
 const DEEPSEEK3 = either(
   '[!"#$%&\'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+',
   '[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+',
@@ -46,7 +46,7 @@ export const PUBLISHED = {
   QWEN35: [QWEN35],
   STARCODER: ['\\p{N}', GPT2],
   FALCON: ['[\\p{P}\\$\\+<=>\\^~\\|`]+', GPT2, '[0-9][0-9][0-9]'],
-  TEKKEN: [cased('\\p{L}', '', '\\p{N}')],
+  TEKKEN: [cased('', '\\p{N}')],
   GPT4O: [GPT4O],
   DEEPSEEK3: ['\\p{N}{1,3}', '[一-龥぀-ゟ゠-ヿ]+', DEEPSEEK3],
   SEED: [either(ENDING, LETTERS, '\\p{N}', ' ?[^\\s\\p{L}\\p{N}\\r\\n]+', SPACES)],

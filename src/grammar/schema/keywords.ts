@@ -74,9 +74,9 @@ export function readConstant(site: Site, keyword: string, value: unknown): unkno
   return value
 }
 
-export function readConstants(site: Site, keyword: string, value: unknown): unknown[] {
-  const values = readList(site, keyword, value)
-  readConstant(site, keyword, values)
+export function readConstants(site: Site, value: unknown): unknown[] {
+  const values = readList(site, 'enum', value)
+  readConstant(site, 'enum', values)
   return values
 }
 

@@ -130,7 +130,7 @@ export class Shallow {
     this.#context.fuel.spend(1)
     if (typeof schema.$ref === 'string') return NO_FACTS
     let values: Set<string> | undefined
-    if (schema.enum !== undefined) values = new Set(readConstants(atom.site, 'enum', schema.enum).map(canonical))
+    if (schema.enum !== undefined) values = new Set(readConstants(atom.site, schema.enum).map(canonical))
     else if ('const' in schema && atom.site.resource.draft >= 6) {
       values = new Set([canonical(readConstant(atom.site, 'const', schema.const))])
     }

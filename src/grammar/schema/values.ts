@@ -202,7 +202,7 @@ export class Values implements ValueSource {
   }
 
   *#number(part: SchemaPart, atom: Atom | undefined): Slices<TextAutomaton | undefined> {
-    this.obstacleOf(part, NUMBER, true)
+    this.#refuseObstacle(part, NUMBER)
     if (isUnbounded(part.number)) return numberAutomaton({ integer: part.number.integer })
     const { integer, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multiples, denied } = part.number
     const key = `${integer} ${minimum} ${exclusiveMinimum} ${maximum} ${exclusiveMaximum} ${multiples} not ${denied}`
@@ -233,7 +233,7 @@ export class Values implements ValueSource {
 
   *#string(part: SchemaPart): Slices<TextAutomaton> {
     const { quotes } = this.context
-    this.obstacleOf(part, STRING, true)
+    this.#refuseObstacle(part, STRING)
     const texts = quotes?.all ? [...part.texts, quotes.automaton] : part.texts
     return yield* this.#text(texts, part)
   }
@@ -267,7 +267,7 @@ export class Values implements ValueSource {
         const names = part.texts.filter(({ sparse }) => !sparse)
         const quoted = part.places.get('x-quote')
         if (names.length < part.texts.length) this.context.refuse(refusal(quoted!, 'x-quote', NO_NAMES))
-        this.obstacleOf(part, STRING, true)
+        this.#refuseObstacle(part, STRING)
         texts.push(atOnce(this.#text(names, part)))
       }
     }
@@ -275,11 +275,13 @@ export class Values implements ValueSource {
     return texts.reduce((a, b) => union(a, b, this.context.fuel), NO_TEXT as TextAutomaton)
   }
 
-  obstacleOf(part: SchemaPart, kind: number, now = false): SchemaError | undefined {
-    const error = part.obstacles.find((obstacle) => (obstacle.kinds & kind) !== 0)?.error
-    if (error === undefined || !now) return error
-    this.context.refuse(error)
-    return undefined
+  obstacleOf(part: SchemaPart, kind: number): SchemaError | undefined {
+    return part.obstacles.find((obstacle) => (obstacle.kinds & kind) !== 0)?.error
+  }
+
+  #refuseObstacle(part: SchemaPart, kind: number): void {
+    const error = this.obstacleOf(part, kind)
+    if (error !== undefined) this.context.refuse(error)
   }
 }
 

@@ -91,7 +91,7 @@ function apart(size: number, order: readonly number[] = run(size)): readonly num
   return order.map((i) => 2 * (i % (size / 2)) + Math.floor(i / (size / 2)))
 }
 
-const run = (count: number, from = 0) => Array.from({ length: count }, (_, i) => from + i)
+const run = (count: number) => Array.from({ length: count }, (_, i) => i)
 /** The same in the head of this number. */
 const of = (order: readonly number[], head: number) => order.map((i) => head * order.length + i)
 
