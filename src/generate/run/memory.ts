@@ -125,20 +125,18 @@ export class Memory {
   acquire(lane: Pick<Lane, 'tokens' | 'scores' | 'pieces'>, running: readonly Holder[]): Sequence {
     const { tokens, scores, pieces } = lane
     const most = scores?.open ? scores.scored : tokens.length - 1
-    const limit = pieces ? pieces.floor(this.#longest(tokens, most, running)) : most
-    const live = this.#copies ? longestLive(lane.tokens, limit, running) : undefined
-    if (live !== undefined && live.length > this.#cache.longest(lane.tokens, limit)) {
+    const others = this.#copies ? running : []
+    // How much of these tokens somebody has read, in whole pieces.
+    const limit = pieces
+      ? pieces.floor(Math.max(longestLive(tokens, most, others)?.length ?? 0, this.#cache.longest(tokens, most)))
+      : most
+    const live = longestLive(tokens, limit, others)
+    if (live !== undefined && live.length > this.#cache.longest(tokens, limit)) {
       const copy = live.sequence.clone()
       copy.truncate(live.length)
       return copy
     }
-    return this.#cache.take(lane.tokens, limit, this.#copies) ?? this.#model.open(lane.tokens.length)
-  }
-
-  /** How much of these tokens somebody has read. */
-  #longest(tokens: readonly number[], limit: number, running: readonly Holder[]): number {
-    const live = this.#copies ? longestLive(tokens, limit, running) : undefined
-    return Math.max(live?.length ?? 0, this.#cache.longest(tokens, limit))
+    return this.#cache.take(tokens, limit, this.#copies) ?? this.#model.open(tokens.length)
   }
 
   keep(tokens: readonly number[], sequence: Sequence): void {

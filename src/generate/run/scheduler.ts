@@ -116,14 +116,17 @@ export class Scheduler {
         this.#sweep()
         // An answer that has waited may have replaced some of its tokens meanwhile.
         for (const slot of this.#running) if (slot.lane.kept < slot.sequence!.length) sync(slot)
-        this.#outgrow()
+        // What has become too long for its sequence begins anew, in one for as many tokens.
+        for (const slot of this.#running) if (!serves(slot.sequence!, slot.lane.tokens.length)) this.#preempt(slot)
         this.#admit()
         const rows = this.#fit(compose(this.#running, this.#model).filter(isPrepared))
         if (rows.length > 0) await this.#advance(rows)
         else if (this.idle) return
         else if (this.#running.every(({ lane }) => lane.paused)) {
           endSteps()
-          await this.#change()
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve
+          })
           endSteps = beginSteps()
         }
         await breathe()
@@ -135,12 +138,6 @@ export class Scheduler {
       this.#work = undefined
       if (this.failure !== undefined) this.#dropAll()
     }
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve
-    })
   }
 
   /** Lets go of all slots that are over. */
@@ -181,8 +178,7 @@ export class Scheduler {
     for (const slot of inLine(this.#waiting, this.#running, share)) {
       if (there.calls && !this.#isNew(slot, there.callers)) continue
       if (there.rows && this.#shares(slot)) continue
-      const { first, lane } = slot
-      if (lane.paused || (first !== undefined && isBeingRead(first))) continue
+      if (slot.lane.paused || (slot.call !== slot && isBeingRead(slot.call))) continue
       const little = needsLittle(slot, share)
       slot.lacksRoom = !this.#start(slot)
       if (slot.lacksRoom) break
@@ -205,9 +201,10 @@ export class Scheduler {
     }
     const little = needsLittle(slot, this.#memory.share)
     while (!this.#memory.makeRoom(need())) {
-      const further = this.#shares(slot)
-      const idle = this.#idle() ?? (further ? undefined : (this.#spare() ?? (little ? this.#giver() : undefined)))
-      if (idle !== undefined) this.#preempt(idle)
+      // To a call that needs little who has much gives its room, as long as it was not passed too often.
+      const giver = () => (little ? this.#greedy(({ passed }) => passed < MAY_BE_PASSED) : undefined)
+      const victim = this.#idle() ?? (this.#shares(slot) ? undefined : (this.#spare() ?? giver()))
+      if (victim !== undefined) this.#preempt(victim)
       else if (this.#running.length === 0) break
       else {
         this.#memory.keep(lane.tokens, sequence)
@@ -215,7 +212,7 @@ export class Scheduler {
       }
     }
     // A slot that starts over finds its own tokens again: those are no gift of an earlier call.
-    if (slot.first === undefined && !slot.started) lane.cached(found)
+    if (slot.call === slot && !slot.started) lane.cached(found)
     slot.started = true
     slot.sequence = sequence
     lane.holds?.(sequence.length)
@@ -232,13 +229,6 @@ export class Scheduler {
     return this.#running.findLast((slot) => this.#shares(slot))
   }
 
-  /** What has become too long for its sequence begins anew, in one for as many tokens. */
-  #outgrow(): void {
-    for (const slot of this.#running) {
-      if (!serves(slot.sequence!, slot.lane.tokens.length)) this.#preempt(slot)
-    }
-  }
-
   /**
    * The youngest that has more of the cache than an equal share: whoever has just begun would else begin again and again
    * beside long answers. Never the oldest: somebody always comes to an end.
@@ -246,11 +236,6 @@ export class Scheduler {
   #greedy(may: (slot: Slot) => boolean = () => true): Slot | undefined {
     const { share } = this.#memory
     return this.#running.findLast((slot, i) => i > 0 && slot.sequence!.length > share && may(slot))
-  }
-
-  /** Who gives its room to a call that needs little. */
-  #giver(): Slot | undefined {
-    return this.#greedy(({ passed }) => passed < MAY_BE_PASSED)
   }
 
   /** Whether another choice of the same call is running. */
@@ -274,7 +259,7 @@ export class Scheduler {
 
   /** Whether nothing of its caller runs: there is always a place for it, where several sequences are held. */
   #isNew(slot: Slot, callers: ReadonlySet<string | Slot>): boolean {
-    return slot.caller !== undefined && this.#model.maxBatch > 1 && !callers.has(slot.owner)
+    return typeof slot.owner === 'string' && this.#model.maxBatch > 1 && !callers.has(slot.owner)
   }
 
   /** Takes the cache from a slot; it starts over, and comes to the same answer, once there is room again. */

@@ -5,12 +5,8 @@ import type { Drafted } from '../drafts/path.js'
 /** A lane's place in the scheduler. */
 export interface Slot {
   readonly lane: Lane
-  /** The first choice of the same call: the others wait for its prompt and share it. */
-  readonly first: Slot | undefined
-  /** The first choice's own: a call is known by it. */
+  /** Of the first choice: a call is known by it, and the others wait for its prompt and share it. */
   readonly call: Slot
-  /** Whose the call is; undefined: nobody says. */
-  readonly caller: string | undefined
   /** Whose it is; where nobody says, each call is somebody's of its own. */
   readonly owner: string | Slot
   sequence: Sequence | undefined
@@ -38,8 +34,6 @@ export function makeSlot(lane: Lane, first?: Slot, caller?: string): Slot {
   })
   const slot: Omit<Slot, 'call' | 'owner'> = {
     lane,
-    first,
-    caller: first ? first.caller : caller,
     sequence: undefined,
     cancelled: false,
     spoilt: false,
@@ -52,7 +46,7 @@ export function makeSlot(lane: Lane, first?: Slot, caller?: string): Slot {
     release,
   }
   const call = first ?? (slot as Slot)
-  return Object.assign(slot, { call, owner: slot.caller ?? call })
+  return Object.assign(slot, { call, owner: first?.owner ?? caller ?? call })
 }
 
 /** Tokens that the cache does not hold yet. */
