@@ -1,7 +1,8 @@
 /** The lanes of a decision: the state once, each question behind it, and the rest of its options. */
 
 import type { Sampled, SampleSettings } from '../../contract/index.js'
-import type { Lane, LanePieces, LaneScores } from '../answer/lane.js'
+import type { LanePieces, LaneScores } from '../answer/lane.js'
+import { ReadingLane } from '../answer/reading-lane.js'
 import { GREEDY } from '../answer/sampling.js'
 import type { Rows } from './rows.js'
 import type { OptionTrie, Walk } from './trie.js'
@@ -10,44 +11,6 @@ const greedyAmong = (among: readonly number[]): SampleSettings => ({ ...GREEDY, 
 
 /** In place of a token that is never read. */
 const NOTHING = 0
-
-abstract class ReadingLane implements Lane {
-  abstract readonly tokens: readonly number[]
-  abstract readonly promptLength: number
-  /** It holds what others go on from, and reads nothing itself. */
-  paused = false
-  finished = false
-  readonly foreseeable = false
-  readonly remaining = 1
-  readonly #failed: (error: unknown) => void
-
-  constructor(failed: (error: unknown) => void) {
-    this.#failed = failed
-  }
-
-  get scores(): LaneScores | undefined {
-    return undefined
-  }
-
-  get kept(): number {
-    return this.tokens.length
-  }
-
-  settings(): SampleSettings {
-    return GREEDY
-  }
-
-  abstract take(sampled: Sampled): void
-
-  settle(): void {}
-
-  cached(_tokens: number): void {}
-
-  fail(error: unknown): void {
-    this.finished = true
-    this.#failed(error)
-  }
-}
 
 /** The state: read once, and held until the last question is answered, then kept for the next request about it. */
 export class StateLane extends ReadingLane {
