@@ -1,4 +1,17 @@
-import { type LoadProgress, modelDeleted, V1Error } from '../contract/index.js'
+import {
+  type ChatCall,
+  type DecideCall,
+  type Decided,
+  type DetokenizeCall,
+  type LoadProgress,
+  modelDeleted,
+  type Part,
+  type TokenizeCall,
+  type TokenizedText,
+  type TokenizerInfoCall,
+  V1Error,
+} from '../contract/index.js'
+import { DecodeLoop, type Encoder } from '../generate/index.js'
 import type { LoadReport } from '../models/index.js'
 import { abortable, atMost, getOrMake } from '../platform/index.js'
 
@@ -245,6 +258,52 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
 }
 
 const wakenBy = (waiting: (() => void)[]): Promise<void> => new Promise((resolve) => waiting.push(resolve))
+
+/** What an engine over such a set does alike, whatever its models run on. */
+export abstract class ModelSetEngine<
+  Model extends { readonly id: string },
+  L extends Loaded & { readonly runner: DecodeLoop | Encoder },
+> {
+  readonly version = 2
+  protected abstract readonly set: ModelSet<Model, L>
+
+  /** The model of this id; throws where there is none that can be asked. */
+  protected abstract find(id: string): Model | Promise<Model>
+
+  async *generate(call: ChatCall): AsyncGenerator<Part> {
+    yield* this.set.use(await this.find(call.model), call.signal, ({ runner }) => {
+      if (runner instanceof DecodeLoop) return runner.generate(call)
+      throw cannot(call.model, 'cannot generate text')
+    })
+  }
+
+  async decide(call: DecideCall): Promise<Decided> {
+    return this.set.ask(await this.find(call.model), call.signal, ({ runner }) => {
+      if (runner.capabilities.decisions) return runner.decide(call)
+      throw cannot(call.model, 'cannot decide')
+    })
+  }
+
+  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
+    return this.set.ask(await this.find(call.model), call.signal, ({ runner }) => runner.tokenize(call))
+  }
+
+  async detokenize(call: DetokenizeCall): Promise<string> {
+    return this.set.ask(await this.find(call.model), call.signal, ({ runner }) => runner.detokenize(call))
+  }
+
+  async tokenizerInfo({ model, signal }: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>> {
+    return this.set.ask(await this.find(model), signal, ({ runner }) => runner.tokenizerInfo)
+  }
+
+  async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
+    await this.set.ready(await this.find(id), signal, onProgress)
+  }
+
+  async close(): Promise<void> {
+    await this.set.close()
+  }
+}
 
 /** The error of what a model is not made for. */
 export function cannot(id: string, reason: string): V1Error {

@@ -1,18 +1,9 @@
 import {
-  type ChatCall,
-  type DecideCall,
-  type Decided,
-  type DetokenizeCall,
   type EmbedCall,
   type Embeddings,
   type Engine,
-  type LoadProgress,
   type ModelInfo,
   modelNotFound,
-  type Part,
-  type TokenizeCall,
-  type TokenizedText,
-  type TokenizerInfoCall,
   V1Error,
 } from '../../contract/index.js'
 import { assertDraftMode, DECODES, DecodeLoop, EMBEDS, Encoder } from '../../generate/index.js'
@@ -28,7 +19,7 @@ import {
 } from '../../models/index.js'
 import { assertOptions, byId } from '../../platform/index.js'
 import { assertDraftName } from '../drafts.js'
-import { cannot, type LoadContext, ModelSet } from '../model-set.js'
+import { cannot, type LoadContext, ModelSet, ModelSetEngine } from '../model-set.js'
 import { openDraftFile } from './draft.js'
 import type { Llama, LlamaCppLibrary } from './library.js'
 import { type DraftFile, type LoadedLlamaCpp, loadLlamaCpp, type OpenedFile } from './load.js'
@@ -65,12 +56,11 @@ interface Opened {
 const REMEMBERED = 20
 
 /** The engine apart from where the library and the files come from. */
-export class LlamaCppEngine implements Engine {
-  readonly version = 2
+export class LlamaCppEngine extends ModelSetEngine<OfferedLlamaCpp, LoadedLlamaCpp> implements Engine {
   readonly #options: LlamaCppOptions
   readonly #surroundings: LlamaCppSurroundings
   readonly #offered: ReadonlyMap<string, OfferedLlamaCpp>
-  readonly #set: ModelSet<OfferedLlamaCpp, LoadedLlamaCpp>
+  protected readonly set: ModelSet<OfferedLlamaCpp, LoadedLlamaCpp>
   readonly #log: (message: string) => void
   /** What is known of models that are not loaded. */
   readonly #makesVectors = new Map<string, boolean>()
@@ -79,6 +69,7 @@ export class LlamaCppEngine implements Engine {
   #complaints: string[] = []
 
   constructor(options: LlamaCppOptions, surroundings: LlamaCppSurroundings) {
+    super()
     assertOptions('llamaCpp', options, LLAMA_CPP_OPTIONS)
     if (!Array.isArray(options?.models)) {
       throw new TypeError(
@@ -95,76 +86,46 @@ export class LlamaCppEngine implements Engine {
     this.#surroundings = surroundings
     this.#log = options.log ?? ((message) => console.info(message))
     this.#offered = byId('llamaCpp', options.models.map(offered))
-    this.#set = new ModelSet({ load: (model, context) => this.#load(model, context) })
+    this.set = new ModelSet({ load: (model, context) => this.#load(model, context) })
   }
 
   get models(): readonly ModelInfo[] {
     return [...this.#offered.values()].map((model) => this.#infoOf(model))
   }
 
-  async *generate(call: ChatCall): AsyncGenerator<Part> {
-    yield* this.#set.use(this.#find(call.model), call.signal, ({ runner }) => {
-      if (runner instanceof DecodeLoop) return runner.generate(call)
-      throw cannot(call.model, 'cannot generate text')
-    })
-  }
-
-  async decide(call: DecideCall): Promise<Decided> {
-    return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => {
-      if (runner instanceof DecodeLoop) return runner.decide(call)
-      throw cannot(call.model, 'cannot decide')
-    })
-  }
-
   async embed(call: EmbedCall): Promise<Embeddings> {
-    const model = this.#find(call.model)
+    const model = this.find(call.model)
     await this.learn(call.model, call.signal)
     // Before its weights are read.
     if (this.#makesVectors.get(call.model) === false) throw cannot(call.model, 'cannot make embeddings')
-    return this.#set.ask(model, call.signal, ({ runner }) => {
+    return this.set.ask(model, call.signal, ({ runner }) => {
       if (runner instanceof Encoder) return runner.embed(call)
       throw cannot(call.model, 'cannot make embeddings')
     })
   }
 
   async learn(id: string, signal: AbortSignal): Promise<void> {
-    const { location } = this.#find(id)
-    if (this.#makesVectors.has(id) || this.#set.find(id) || !this.#surroundings.describe) return
+    const { location } = this.find(id)
+    if (this.#makesVectors.has(id) || this.set.find(id) || !this.#surroundings.describe) return
     const about = await this.#surroundings.describe(location, signal)
     this.#makesVectors.set(id, purposeOf(about, id) === 'embed')
   }
 
-  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
-    return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => runner.tokenize(call))
-  }
-
-  async detokenize(call: DetokenizeCall): Promise<string> {
-    return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => runner.detokenize(call))
-  }
-
-  async tokenizerInfo({ model, signal }: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>> {
-    return this.#set.ask(this.#find(model), signal, async ({ runner }) => runner.tokenizerInfo)
-  }
-
-  async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
-    await this.#set.ready(this.#find(id), signal, onProgress)
-  }
-
   async unload(id: string): Promise<void> {
-    await this.#set.unload(this.#find(id).id)
+    await this.set.unload(this.find(id).id)
   }
 
   async remove(id: string): Promise<void> {
-    const { location } = this.#find(id)
+    const { location } = this.find(id)
     if (!isCopy(location)) {
       const message = `The model '${id}' was not downloaded by local-v1 and is not deleted.`
       throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
     }
-    await this.#set.remove(id, () => this.#surroundings.forget?.(location))
+    await this.set.remove(id, () => this.#surroundings.forget?.(location))
   }
 
-  async close(): Promise<void> {
-    await this.#set.close()
+  override async close(): Promise<void> {
+    await super.close()
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
     this.#opened = undefined
@@ -172,7 +133,7 @@ export class LlamaCppEngine implements Engine {
   }
 
   #infoOf({ id, contextLength }: OfferedLlamaCpp): ModelInfo {
-    const loaded = this.#set.find(id)
+    const loaded = this.set.find(id)
     const context = loaded?.contextLength ?? contextLength
     return {
       id,
@@ -191,7 +152,7 @@ export class LlamaCppEngine implements Engine {
     }
   }
 
-  #find(id: string): OfferedLlamaCpp {
+  protected find(id: string): OfferedLlamaCpp {
     const model = this.#offered.get(id)
     if (model) return model
     throw modelNotFound(id, this.models)
@@ -210,7 +171,7 @@ export class LlamaCppEngine implements Engine {
     const complaints = () => this.#complaints
     const load = () => loadLlamaCpp(model, { llama, file, draft, settings: this.#options, report, signal, complaints })
     return load().catch(async (error: unknown) => {
-      if (!V1Error.is(error) || error.code !== 'device_too_small' || [...this.#set.loaded].length === 0) throw error
+      if (!V1Error.is(error) || error.code !== 'device_too_small' || [...this.set.loaded].length === 0) throw error
       // What others leave may be enough.
       await makeRoom(() => false)
       return load()

@@ -1,32 +1,26 @@
 import {
   type Capabilities,
-  type ChatCall,
   type Classified,
   type ClassifyCall,
   type DecideCall,
   type Decided,
-  type DetokenizeCall,
   type EmbedCall,
   type Embeddings,
   type Engine,
   type LoadProgress,
   type ModelInfo,
   modelNotFound,
-  type Part,
   type PointCall,
   type PointedText,
   type RankCall,
   type Ranking,
-  type TokenizeCall,
-  type TokenizedText,
-  type TokenizerInfoCall,
   V1Error,
 } from '../../contract/index.js'
 import type { DeviceInfo } from '../../device/index.js'
 import { CLASSIFIES, calibrated, DECIDES, DECODES, DecodeLoop, EMBEDS, Encoder, RANKS } from '../../generate/index.js'
 import { isCopy, isRemote, type ModelLocation, type Purpose, purposeOf } from '../../models/index.js'
 import { byId, getOrMake } from '../../platform/index.js'
-import { cannot } from '../model-set.js'
+import { cannot, ModelSetEngine } from '../model-set.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
@@ -68,10 +62,9 @@ export interface WebGpu extends Engine {
 }
 
 /** The engine apart from where devices and weights come from. */
-export class WebGpuEngine implements WebGpu {
-  readonly version = 2
+export class WebGpuEngine extends ModelSetEngine<OfferedModel, LoadedModel> implements WebGpu {
   readonly #offered: Map<string, OfferedModel>
-  readonly #set: DeviceModels
+  protected readonly set: DeviceModels
   readonly #surroundings: Surroundings
   /** What is on disk, by model; undefined until somebody looked. */
   readonly #kept = new Map<string, KeptWeights>()
@@ -85,13 +78,14 @@ export class WebGpuEngine implements WebGpu {
   #device: DeviceInfo | undefined
 
   constructor(options: WebGpuOptions, surroundings: Surroundings) {
+    super()
     if (!Array.isArray(options?.models)) {
       throw new TypeError("webgpu: 'models' must be a list of models, as in webgpu({ models: ['local-v1/nano'] }).")
     }
     this.#offered = byId('webgpu', options.models.map(offeredModel))
     const log = options.log ?? ((message: string) => console.info(message))
     this.#surroundings = surroundings
-    this.#set = new DeviceModels({
+    this.set = new DeviceModels({
       surroundings,
       maxBatch: options.maxBatch,
       drafts: options.drafts,
@@ -116,15 +110,15 @@ export class WebGpuEngine implements WebGpu {
   }
 
   async withdraw(id: string): Promise<void> {
-    const model = this.#model(id)
+    const model = this.find(id)
     this.#offered.delete(id)
     for (const known of [this.#kept, this.#refused, this.#purposes]) known.delete(id)
-    await this.#set.unload(model.id)
+    await this.set.unload(model.id)
   }
 
   /** Made once: each request looks for its model among all of them, several times. */
   #infoOf(model: OfferedModel): ModelInfo {
-    const loaded = this.#set.find(model.id)
+    const loaded = this.set.find(model.id)
     return getOrMake(this.#infos, loaded ?? model, () => this.#makeInfo(model, loaded))
   }
 
@@ -154,7 +148,7 @@ export class WebGpuEngine implements WebGpu {
   }
 
   #metadata({ id, location, downloadBytes, memoryBytes }: OfferedModel): Metadata {
-    const loaded = this.#set.find(id)
+    const loaded = this.set.find(id)
     const info = loaded?.device.info ?? this.#device
     const memory = loaded?.bytes ?? memoryBytes
     const kept = this.#kept.get(id)
@@ -174,14 +168,6 @@ export class WebGpuEngine implements WebGpu {
     }
   }
 
-  async *generate(call: ChatCall): AsyncGenerator<Part> {
-    const model = this.#model(call.model)
-    yield* this.#set.use(model, call.signal, ({ runner }) => {
-      if (!(runner instanceof DecodeLoop)) throw cannot(call.model, 'cannot generate text')
-      return runner.generate(call)
-    })
-  }
-
   async embed(call: EmbedCall): Promise<Embeddings> {
     return this.#ask(call, 'embeddings', 'cannot make embeddings', (encoder) => encoder.embed(call))
   }
@@ -194,19 +180,14 @@ export class WebGpuEngine implements WebGpu {
     return this.#ask(call, 'classify', 'cannot classify texts', (encoder) => encoder.classify(call))
   }
 
-  async decide(call: DecideCall): Promise<Decided> {
-    const model = this.#model(call.model)
-    const temperature = call.calibrated ? model.calibration?.[call.order] : undefined
-    const uncalibrated = temperature === undefined ? call : { ...call, calibrated: false }
-    const decided = await this.#set.ask(model, call.signal, ({ runner }) => {
-      if (runner.capabilities.decisions) return runner.decide(uncalibrated)
-      throw cannot(call.model, 'cannot decide')
-    })
-    return temperature === undefined ? decided : calibrated(decided, temperature)
+  override async decide(call: DecideCall): Promise<Decided> {
+    const temperature = call.calibrated ? this.find(call.model).calibration?.[call.order] : undefined
+    if (temperature === undefined) return super.decide(call)
+    return calibrated(await super.decide({ ...call, calibrated: false }), temperature)
   }
 
   async point(call: PointCall): Promise<PointedText | undefined> {
-    return this.#set.ask(this.#model(call.model), call.signal, async ({ runner }) =>
+    return this.set.ask(this.find(call.model), call.signal, async ({ runner }) =>
       runner instanceof DecodeLoop ? runner.point(call) : undefined,
     )
   }
@@ -218,38 +199,26 @@ export class WebGpuEngine implements WebGpu {
     not: string,
     action: (encoder: Encoder) => Promise<T>,
   ): Promise<T> {
-    const model = this.#model(id)
+    const model = this.find(id)
     await this.learn(id, signal)
     if (this.#purposes.get(id) === 'chat') throw cannot(id, not)
-    return this.#set.ask(model, signal, ({ runner }) => {
+    return this.set.ask(model, signal, ({ runner }) => {
       if (runner instanceof Encoder && runner.capabilities[capability]) return action(runner)
       throw cannot(id, not)
     })
   }
 
   async learn(id: string, signal: AbortSignal): Promise<void> {
-    const model = this.#model(id)
-    if (this.#purposes.has(id) || this.#set.find(id) || !this.#surroundings.describe) return
+    const model = this.find(id)
+    if (this.#purposes.has(id) || this.set.find(id) || !this.#surroundings.describe) return
     this.#purposes.set(id, purposeOf(await this.#surroundings.describe(model, signal), id))
     this.#infos.delete(model)
   }
 
-  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
-    return this.#set.ask(this.#model(call.model), call.signal, ({ runner }) => runner.tokenize(call))
-  }
-
-  async detokenize(call: DetokenizeCall): Promise<string> {
-    return this.#set.ask(this.#model(call.model), call.signal, ({ runner }) => runner.detokenize(call))
-  }
-
-  async tokenizerInfo({ model, signal }: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>> {
-    return this.#set.ask(this.#model(model), signal, async ({ runner }) => runner.tokenizerInfo)
-  }
-
-  async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
-    const model = this.#model(id)
+  override async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
+    const model = this.find(id)
     try {
-      await this.#set.ready(model, signal, (progress) => {
+      await this.set.ready(model, signal, (progress) => {
         // What was seen of the disk before is no longer so: whoever lists it now looks anew.
         if (progress.phase === 'ready') this.#kept.delete(id)
         onProgress(progress)
@@ -264,16 +233,16 @@ export class WebGpuEngine implements WebGpu {
   }
 
   async unload(id: string): Promise<void> {
-    await this.#set.unload(this.#model(id).id)
+    await this.set.unload(this.find(id).id)
   }
 
   async remove(id: string): Promise<void> {
-    const model = this.#model(id)
+    const model = this.find(id)
     if (!isCopy(model.location)) {
       const message = `The model '${id}' is ${WHERE[model.location.kind]}: it was not downloaded and is not deleted.`
       throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
     }
-    await this.#set.remove(id, () => this.#surroundings.forget?.(model))
+    await this.set.remove(id, () => this.#surroundings.forget?.(model))
     await this.#look(model)
   }
 
@@ -281,10 +250,6 @@ export class WebGpuEngine implements WebGpu {
     const unknown = [...this.#offered.values()].filter(({ id }) => !this.#kept.has(id))
     await Promise.all(unknown.map((model) => this.#look(model)))
     await Promise.all([...this.#offered.values()].map((model) => this.#learnHere(model)))
-  }
-
-  async close(): Promise<void> {
-    await this.#set.close()
   }
 
   /** Nothing is asked of a network for a list. */
@@ -298,7 +263,7 @@ export class WebGpuEngine implements WebGpu {
     this.#kept.set(model.id, (await this.#surroundings.keptOf?.(model).catch(() => undefined)) ?? NOTHING)
   }
 
-  #model(id: string): OfferedModel {
+  protected find(id: string): OfferedModel {
     const model = this.#offered.get(id)
     if (model !== undefined) return model
     throw modelNotFound(id, this.models)

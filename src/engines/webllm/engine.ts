@@ -1,21 +1,7 @@
-import {
-  type ChatCall,
-  type DecideCall,
-  type Decided,
-  type DetokenizeCall,
-  type Engine,
-  type LoadProgress,
-  type ModelInfo,
-  modelNotFound,
-  type Part,
-  type TokenizeCall,
-  type TokenizedText,
-  type TokenizerInfoCall,
-  V1Error,
-} from '../../contract/index.js'
+import { type Engine, type ModelInfo, modelNotFound, V1Error } from '../../contract/index.js'
 import { DECODES, type TextFiles } from '../../generate/index.js'
 import type { LoadReport } from '../../models/index.js'
-import { type LoadContext, ModelSet } from '../model-set.js'
+import { type LoadContext, ModelSet, ModelSetEngine } from '../model-set.js'
 import { Catalog } from './catalog.js'
 import { deviceLost } from './forward-model.js'
 import { type GpuFacts, memoryOf, whyNot } from './gpu-probe.js'
@@ -37,24 +23,24 @@ export interface WebLlmSurroundings {
 }
 
 /** The engine apart from where the library, the device and the files come from. */
-export class WebLlmEngine implements Engine {
-  readonly version = 2
+export class WebLlmEngine extends ModelSetEngine<Offered, LoadedWebLlm> implements Engine {
   /** Settles once the list of models and the device are known, as far as they can be. Never rejects. */
   readonly ready: Promise<void>
   readonly #options: WebLlmOptions
   readonly #surroundings: WebLlmSurroundings
   readonly #catalog: Catalog
-  readonly #set: ModelSet<Offered, LoadedWebLlm>
+  protected readonly set: ModelSet<Offered, LoadedWebLlm>
   readonly #budget: number
   /** Undefined until it is known; null: there is no GPU. */
   #gpu: GpuFacts | null | undefined
 
   constructor(options: WebLlmOptions, surroundings: WebLlmSurroundings) {
+    super()
     this.#options = options
     this.#surroundings = surroundings
     this.#budget = options.memoryBudget ?? BUDGET
     this.#catalog = new Catalog(options, () => surroundings.loadLibrary())
-    this.#set = new ModelSet({ load: (model, context) => this.#load(model, context), lost: deviceLost })
+    this.set = new ModelSet({ load: (model, context) => this.#load(model, context), lost: deviceLost })
     this.ready = this.#lookAround()
   }
 
@@ -64,33 +50,8 @@ export class WebLlmEngine implements Engine {
     return listed.filter(({ metadata }) => metadata?.unavailable === undefined)
   }
 
-  async *generate(call: ChatCall): AsyncGenerator<Part> {
-    const model = await this.#find(call.model)
-    yield* this.#set.use(model, call.signal, ({ runner }) => runner.generate(call))
-  }
-
-  async decide(call: DecideCall): Promise<Decided> {
-    return this.#set.ask(await this.#find(call.model), call.signal, ({ runner }) => runner.decide(call))
-  }
-
-  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
-    return this.#set.ask(await this.#find(call.model), call.signal, ({ runner }) => runner.tokenize(call))
-  }
-
-  async detokenize(call: DetokenizeCall): Promise<string> {
-    return this.#set.ask(await this.#find(call.model), call.signal, ({ runner }) => runner.detokenize(call))
-  }
-
-  async tokenizerInfo({ model, signal }: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>> {
-    return this.#set.ask(await this.#find(model), signal, async ({ runner }) => runner.tokenizerInfo)
-  }
-
-  async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
-    await this.#set.ready(await this.#find(id), signal, onProgress)
-  }
-
   async unload(id: string): Promise<void> {
-    await this.#set.unload(id)
+    await this.set.unload(id)
   }
 
   async remove(id: string): Promise<void> {
@@ -101,15 +62,11 @@ export class WebLlmEngine implements Engine {
       throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
     }
     const library = libraryAddress(record.model_lib)
-    await this.#set.remove(id, () => this.#surroundings.forget?.(weights, library))
-  }
-
-  async close(): Promise<void> {
-    await this.#set.close()
+    await this.set.remove(id, () => this.#surroundings.forget?.(weights, library))
   }
 
   #info(id: string, record: ModelRecord | undefined): ModelInfo {
-    const loaded = this.#set.find(id)
+    const loaded = this.set.find(id)
     const context = loaded?.contextLength ?? record?.overrides?.context_window_size
     const metadata = () => this.#metadata(record, loaded)
     return {
@@ -148,7 +105,7 @@ export class WebLlmEngine implements Engine {
   }
 
   /** Of those that this device can run. */
-  async #find(id: string): Promise<Offered> {
+  protected async find(id: string): Promise<Offered> {
     const model = await this.#found(id)
     // A GPU may have come since.
     if (this.#gpu === null || this.#gpu === undefined) await this.#lookAtGpu()
@@ -174,7 +131,7 @@ export class WebLlmEngine implements Engine {
   }
 
   async #load(model: Offered, { report, signal, makeRoom }: LoadContext): Promise<LoadedWebLlm> {
-    const taken = () => [...this.#set.loaded].reduce((sum, { bytes }) => sum + bytes, 0)
+    const taken = () => [...this.set.loaded].reduce((sum, { bytes }) => sum + bytes, 0)
     await makeRoom(() => taken() + memoryOf(model.record) <= this.#budget)
     const { library, appConfig } = await this.#catalog.library()
     const { model: weights, model_lib } = model.record
