@@ -46,8 +46,6 @@ export class PythonInterpreter extends Open {
   override evaluate(given: unknown, environment: Environment): TemplateValue {
     const node = given as TemplateNode | undefined
     switch (node?.type) {
-      case 'Known':
-        return node.value as TemplateValue
       case 'BinaryExpression':
         return this.#binary(node, environment) ?? super.evaluate(node, environment)
       case 'ObjectLiteral':

@@ -110,19 +110,9 @@ const MOST = 20_000
  * the end of a Map each time it is used, and takes a hundred times longer for each once it is full; this one forgets all
  * words at once, which costs one word in twenty thousand its place.
  */
-export class WordCache {
-  readonly #words = new Map<string, string[]>()
-
-  get(word: string): string[] | undefined {
-    return this.#words.get(word)
-  }
-
+export class WordCache extends Map<string, string[]> {
   put(word: string, tokens: string[]): void {
-    if (this.#words.size >= MOST) this.#words.clear()
-    this.#words.set(word, tokens)
-  }
-
-  clear(): void {
-    this.#words.clear()
+    if (this.size >= MOST) this.clear()
+    this.set(word, tokens)
   }
 }
