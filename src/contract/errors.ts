@@ -115,6 +115,11 @@ export function modelNotFound(id: string, offered: readonly { readonly id: strin
   return new V1Error(404, message, { param: 'model', code: 'model_not_found' })
 }
 
+/** For whoever asks a model for what it is not made for. */
+export function modelCannot(id: string, reason: string): V1Error {
+  return new V1Error(400, `The model '${id}' ${reason}.`, { param: 'model', code: 'unsupported_model' })
+}
+
 /** For whoever had asked before: a client that tried again by itself would have it downloaded once more. */
 export function modelDeleted(id: string): V1Error {
   const message = `The model '${id}' was deleted meanwhile. To have it downloaded once more, send the request again.`

@@ -58,6 +58,7 @@ export {
 } from './engine.js'
 export {
   type ErrorBody,
+  modelCannot,
   modelDeleted,
   modelNotFound,
   printableLines,

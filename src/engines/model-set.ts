@@ -4,6 +4,7 @@ import {
   type Decided,
   type DetokenizeCall,
   type LoadProgress,
+  modelCannot,
   modelDeleted,
   type Part,
   type TokenizeCall,
@@ -273,14 +274,14 @@ export abstract class ModelSetEngine<
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     yield* this.set.use(await this.find(call.model), call.signal, ({ runner }) => {
       if (runner instanceof DecodeLoop) return runner.generate(call)
-      throw cannot(call.model, 'cannot generate text')
+      throw modelCannot(call.model, 'cannot generate text')
     })
   }
 
   async decide(call: DecideCall): Promise<Decided> {
     return this.set.ask(await this.find(call.model), call.signal, ({ runner }) => {
       if (runner.capabilities.decisions) return runner.decide(call)
-      throw cannot(call.model, 'cannot decide')
+      throw modelCannot(call.model, 'cannot decide')
     })
   }
 
@@ -303,9 +304,4 @@ export abstract class ModelSetEngine<
   async close(): Promise<void> {
     await this.set.close()
   }
-}
-
-/** The error of what a model is not made for. */
-export function cannot(id: string, reason: string): V1Error {
-  return new V1Error(400, `The model '${id}' ${reason}.`, { param: 'model', code: 'unsupported_model' })
 }

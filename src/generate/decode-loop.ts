@@ -4,6 +4,7 @@ import {
   type DecideCall,
   type Decided,
   type DetokenizeCall,
+  modelCannot,
   type Part,
   type PointCall,
   type PointedText,
@@ -149,12 +150,7 @@ export class DecodeLoop {
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
-    if (!this.capabilities.chat) {
-      throw new V1Error(400, `The model '${call.model}' cannot generate text.`, {
-        param: 'model',
-        code: 'unsupported_model',
-      })
-    }
+    if (!this.capabilities.chat) throw modelCannot(call.model, 'cannot generate text')
     if (this.failure !== undefined) throw this.failure
     const grounds = call.evidence ? new Grounds(call) : undefined
     const worked = <T>(stage: 'prompt' | 'mask', work: Slices<T>) =>

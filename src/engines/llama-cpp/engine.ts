@@ -3,6 +3,7 @@ import {
   type Embeddings,
   type Engine,
   type ModelInfo,
+  modelCannot,
   modelNotFound,
   V1Error,
 } from '../../contract/index.js'
@@ -19,7 +20,7 @@ import {
 } from '../../models/index.js'
 import { assertOptions, byId } from '../../platform/index.js'
 import { assertDraftName } from '../drafts.js'
-import { cannot, type LoadContext, ModelSet, ModelSetEngine } from '../model-set.js'
+import { type LoadContext, ModelSet, ModelSetEngine } from '../model-set.js'
 import { openDraftFile } from './draft.js'
 import type { Llama, LlamaCppLibrary } from './library.js'
 import { type DraftFile, type LoadedLlamaCpp, loadLlamaCpp, type OpenedFile } from './load.js'
@@ -97,10 +98,10 @@ export class LlamaCppEngine extends ModelSetEngine<OfferedLlamaCpp, LoadedLlamaC
     const model = this.find(call.model)
     await this.learn(call.model, call.signal)
     // Before its weights are read.
-    if (this.#makesVectors.get(call.model) === false) throw cannot(call.model, 'cannot make embeddings')
+    if (this.#makesVectors.get(call.model) === false) throw modelCannot(call.model, 'cannot make embeddings')
     return this.set.ask(model, call.signal, ({ runner }) => {
       if (runner instanceof Encoder) return runner.embed(call)
-      throw cannot(call.model, 'cannot make embeddings')
+      throw modelCannot(call.model, 'cannot make embeddings')
     })
   }
 

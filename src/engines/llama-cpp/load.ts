@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/index.js'
+import { modelCannot, V1Error } from '../../contract/index.js'
 import { ChatText, DecodeLoop, DraftModel, Encoder, Tokenizer } from '../../generate/index.js'
 import { asBroken, broken, digestOf, type FileHead, type LoadReport, purposeOf } from '../../models/index.js'
 import { isRecord } from '../../platform/index.js'
@@ -59,8 +59,10 @@ export async function loadLlamaCpp(model: LlamaCppModelOptions, context: LlamaCp
   const { llama, file } = context
   const purpose = purposeOf(file.about, model.id)
   if (purpose !== 'chat' && purpose !== 'embed') {
-    const message = `The model '${model.id}' is a reranking model, which local-v1/llama-cpp does not run: serve it with local-v1/core.`
-    throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+    throw modelCannot(
+      model.id,
+      'is a reranking model, which local-v1/llama-cpp does not run: serve it with local-v1/core',
+    )
   }
   const fingerprint = fingerprintOf(file, llama)
   const read = purpose === 'chat' ? textOf(file) : tokenizerOf(file)

@@ -1,4 +1,4 @@
-import { type ChatCall, type Engine, type OutputGrammar, V1Error } from '../../contract/index.js'
+import { type ChatCall, type Engine, modelCannot, type OutputGrammar, V1Error } from '../../contract/index.js'
 import { inTurns, isSmall, smallParts, whenTurnEnds } from '../../platform/index.js'
 import { Demands } from './demands.js'
 import { wireFailure } from './failure.js'
@@ -141,8 +141,7 @@ class EngineServer {
     if (ask) return ask.call(this.#engine, whole)
     // What no engine points at is written.
     if (name === 'point') return undefined
-    const message = `The model '${call.about.model}' cannot ${name} here.`
-    throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+    throw modelCannot(call.about.model, `cannot ${name} here`)
   }
 
   async #generate(id: number, call: WireCall, job: Job): Promise<void> {

@@ -14,6 +14,7 @@ import {
   type Extracted,
   type LoadProgress,
   type ModelInfo,
+  modelCannot,
   type Part,
   type PointCall,
   type PointedText,
@@ -152,8 +153,7 @@ class Fallback implements Engine {
       ? able.filter((each) => isCapable(each, model, method))
       : able
     if (engine === undefined) {
-      const message = `The model '${model}' cannot ${method} here.`
-      throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+      throw modelCannot(model, `cannot ${method} here`)
     }
     try {
       return await ask(engine)

@@ -9,6 +9,7 @@ import {
   type Engine,
   type LoadProgress,
   type ModelInfo,
+  modelCannot,
   modelNotFound,
   type PointCall,
   type PointedText,
@@ -20,7 +21,7 @@ import type { DeviceInfo } from '../../device/index.js'
 import { CLASSIFIES, calibrated, DECIDES, DECODES, DecodeLoop, EMBEDS, Encoder, RANKS } from '../../generate/index.js'
 import { isCopy, isRemote, type ModelLocation, type Purpose, purposeOf } from '../../models/index.js'
 import { byId, getOrMake } from '../../platform/index.js'
-import { cannot, ModelSetEngine } from '../model-set.js'
+import { ModelSetEngine } from '../model-set.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
@@ -201,10 +202,10 @@ export class WebGpuEngine extends ModelSetEngine<OfferedModel, LoadedModel> impl
   ): Promise<T> {
     const model = this.find(id)
     await this.learn(id, signal)
-    if (this.#purposes.get(id) === 'chat') throw cannot(id, not)
+    if (this.#purposes.get(id) === 'chat') throw modelCannot(id, not)
     return this.set.ask(model, signal, ({ runner }) => {
       if (runner instanceof Encoder && runner.capabilities[capability]) return action(runner)
-      throw cannot(id, not)
+      throw modelCannot(id, not)
     })
   }
 

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/index.js'
+import { modelCannot } from '../../contract/index.js'
 import type { CallSpec } from '../wire/reply.js'
 import { checkMedia } from './capable.js'
 import { findModel } from './loader.js'
@@ -25,9 +25,7 @@ export function counting(
     ignored,
     free: true,
     check() {
-      if (engine.tokenize) return
-      const message = `The model '${model}' cannot count tokens here.`
-      throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+      if (!engine.tokenize) throw modelCannot(model, 'cannot count tokens here')
     },
     async act(signal) {
       const { messages, tools, toolChoice, output, templateOptions, thinkingBudget, fields = {} } = await ask()

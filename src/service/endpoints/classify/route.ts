@@ -1,4 +1,4 @@
-import { type Classified, type Engine, type ModelInfo, V1Error } from '../../../contract/index.js'
+import { type Classified, type Engine, type ModelInfo, modelCannot } from '../../../contract/index.js'
 import type { JsonObject } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
@@ -10,8 +10,7 @@ import { NO_USAGE, wireTexts } from '../../wire/reply.js'
 import { readInputs } from '../embeddings/route.js'
 
 export function checkClassifies({ classify }: Engine, { id, capabilities }: ModelInfo): void {
-  if (classify && capabilities?.classify) return
-  throw new V1Error(400, `The model '${id}' cannot classify texts.`, { param: 'model', code: 'unsupported_model' })
+  if (!classify || !capabilities?.classify) throw modelCannot(id, 'cannot classify texts')
 }
 
 export const classify: Route = (service, exchange) =>

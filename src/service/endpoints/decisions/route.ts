@@ -1,4 +1,4 @@
-import { type Decided, type DecideQuestion, V1Error } from '../../../contract/index.js'
+import { type Decided, type DecideQuestion, modelCannot, V1Error } from '../../../contract/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Dialect, Route } from '../../answer/service.js'
@@ -29,8 +29,7 @@ const deciding =
         check(info) {
           if (!service.engine.decide || !info.capabilities?.decisions) {
             const why = info.capabilities?.logprobs === false ? ', because it returns no log probabilities' : ''
-            const message = `The model '${info.id}' cannot decide${why}: use one whose 'capabilities' include 'decisions'.`
-            throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+            throw modelCannot(info.id, `cannot decide${why}: use one whose 'capabilities' include 'decisions'`)
           }
           if (request.images.length > 0 && !info.capabilities.images) {
             throw notTaken(request.images[0]!, 'input_image', 'Images')

@@ -1,4 +1,4 @@
-import { type Embeddings, type Engine, type ModelInfo, V1Error } from '../../../contract/index.js'
+import { type Embeddings, type Engine, type ModelInfo, modelCannot, V1Error } from '../../../contract/index.js'
 import { base64, type JsonObject } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
@@ -22,8 +22,7 @@ import { NO_USAGE } from '../../wire/reply.js'
 import { aToken } from '../../wire/sampling.js'
 
 export function checkEmbeds({ embed }: Engine, { id, capabilities }: ModelInfo): void {
-  if (embed && capabilities?.embeddings) return
-  throw new V1Error(400, `The model '${id}' cannot make embeddings.`, { param: 'model', code: 'unsupported_model' })
+  if (!embed || !capabilities?.embeddings) throw modelCannot(id, 'cannot make embeddings')
 }
 
 export const embeddings: Route = (service, exchange) =>

@@ -1,4 +1,4 @@
-import { type Extracted, type FieldAnswer, type TextSpan, V1Error } from '../../../contract/index.js'
+import { type Extracted, type FieldAnswer, modelCannot, type TextSpan } from '../../../contract/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route, Service } from '../../answer/service.js'
@@ -21,8 +21,7 @@ export const extractions: Route = (service, exchange) =>
       check({ id, capabilities = {} }) {
         itself = capabilities.extractions === true && service.engine.extract !== undefined
         if (itself || (capabilities.chat !== false && capabilities.grammar !== false)) return
-        const message = `The model '${id}' cannot extract: use one that supports JSON schemas.`
-        throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+        throw modelCannot(id, 'cannot extract: use one that supports JSON schemas')
       },
       async act(signal) {
         const id = newId('ext-')

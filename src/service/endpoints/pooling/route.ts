@@ -1,4 +1,4 @@
-import { type Engine, type ModelInfo, V1Error } from '../../../contract/index.js'
+import { type Engine, type ModelInfo, modelCannot } from '../../../contract/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
@@ -39,8 +39,7 @@ function taskOf(engine: Engine, info: ModelInfo, { task, dimensions }: PoolingRe
   const embeds = engine.embed && info.capabilities?.embeddings
   const classifies = engine.classify && info.capabilities?.classify
   if (!task && !embeds && !classifies) {
-    const message = `The model '${info.id}' cannot make vectors or classes of texts.`
-    throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+    throw modelCannot(info.id, 'cannot make vectors or classes of texts')
   }
   const done = task ?? (embeds ? 'embed' : 'classify')
   if (done === 'embed') checkEmbeds(engine, info)

@@ -1,4 +1,4 @@
-import { type Engine, type ModelInfo, type Ranking, V1Error } from '../../../contract/index.js'
+import { type Engine, type ModelInfo, modelCannot, type Ranking } from '../../../contract/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
@@ -20,8 +20,7 @@ import { checkNumbers } from '../../wire/parts.js'
 import { NO_USAGE } from '../../wire/reply.js'
 
 export function checkRanks({ rank }: Engine, { id, capabilities }: ModelInfo): void {
-  if (rank && capabilities?.rerank) return
-  throw new V1Error(400, `The model '${id}' cannot rank documents.`, { param: 'model', code: 'unsupported_model' })
+  if (!rank || !capabilities?.rerank) throw modelCannot(id, 'cannot rank documents')
 }
 
 export function checkRanking({ scores }: Ranking, { length }: readonly unknown[]): void {

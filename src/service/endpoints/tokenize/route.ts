@@ -1,4 +1,4 @@
-import { V1Error } from '../../../contract/index.js'
+import { modelCannot } from '../../../contract/index.js'
 import { inTurns, type JsonObject, mapped } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { checkMedia } from '../../answer/capable.js'
@@ -138,6 +138,5 @@ const LACKS = {
 } as const
 
 function checkOffered({ engine }: Service, method: keyof typeof LACKS, model: string): void {
-  if (engine[method]) return
-  throw new V1Error(400, `The model '${model}' ${LACKS[method]} here.`, { param: 'model', code: 'unsupported_model' })
+  if (!engine[method]) throw modelCannot(model, `${LACKS[method]} here`)
 }
