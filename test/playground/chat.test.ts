@@ -392,6 +392,30 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await visitor.close()
   })
 
+  test('draws a schema seldom that comes line by line, as keyboards of phones paste it', async () => {
+    const visitor = await browser.newContext()
+    const tab = await opened(visitor)
+    await tab.getByRole('tab', { name: 'Structured' }).click()
+    const draws = await tab.evaluate(async () => {
+      let count = 0
+      const colours = document.querySelector('.editor-colours')!
+      new MutationObserver((all) => {
+        count += all.filter(({ target }) => target === colours).length
+      }).observe(colours, { childList: true })
+      const field = document.querySelector<HTMLTextAreaElement>('#schema')!
+      field.value = ''
+      for (let i = 0; i < 50; i++) {
+        field.value += `"line ${i}"\n`
+        field.dispatchEvent(new Event('input', { bubbles: true }))
+      }
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      return count
+    })
+    expect(draws).toBeLessThan(3)
+    expect(await tab.locator('.editor-row').count()).toBe(51)
+    await visitor.close()
+  })
+
   test('takes a long text that was pasted into the wrong field: what is no schema is not coloured word by word', async () => {
     const visitor = await browser.newContext()
     const tab = await opened(visitor)

@@ -1,4 +1,4 @@
-import { el } from './dom.js'
+import { el, framed } from './dom.js'
 import { jsonTokens } from './json-tokens.js'
 import type { SchemaFault } from './schema-fault.js'
 import { syntaxFault } from './schema-fault.js'
@@ -25,8 +25,11 @@ export class SchemaEditor {
       'aria-labelledby': labelId,
       'aria-describedby': 'schema-error',
     })
+    // What is pasted or dictated may come line by line: it is not drawn for each.
+    const drawSoon = framed(() => this.#draw())
     this.#area.addEventListener('input', () => {
-      this.show(syntaxFault(this.text))
+      this.#tell(syntaxFault(this.text))
+      drawSoon()
       onInput()
     })
     this.#scroller.append(this.#colours, this.#area)
@@ -59,12 +62,16 @@ export class SchemaEditor {
 
   /** Shows what is wrong at its line, or that nothing is. */
   show(fault: SchemaFault | undefined): void {
+    this.#tell(fault)
+    this.#draw()
+  }
+
+  #tell(fault: SchemaFault | undefined): void {
     this.#fault = fault
     this.#area.setAttribute('aria-invalid', String(fault !== undefined))
     const where = fault?.line === undefined ? '' : `Line ${fault.line}: `
     this.#error.hidden = fault === undefined
     this.#error.textContent = fault ? where + fault.message : ''
-    this.#draw()
   }
 
   #draw(): void {

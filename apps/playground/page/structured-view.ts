@@ -62,6 +62,7 @@ export class StructuredView {
     this.#models = models
     const edited = () => {
       this.#forget()
+      this.#drawSoon()
       this.#keep()
     }
     this.#editor = new SchemaEditor('schema-label', edited)
@@ -150,6 +151,7 @@ export class StructuredView {
     }
     showsExample('structured', name, false)
     this.#forget()
+    this.#draw()
   }
 
   #draft(): Draft {
@@ -166,7 +168,6 @@ export class StructuredView {
     this.#generation = undefined
     this.#error = undefined
     this.#schema = syntaxFault(this.#editor.text) ? undefined : JSON.parse(this.#editor.text)
-    this.#draw()
   }
 
   #body(schema: unknown): ChatBody {
