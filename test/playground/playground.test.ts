@@ -204,7 +204,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     // Another text marks it, and a line that is long is not wrapped, which would take seconds.
     const field = page.getByLabel('Text', { exact: true })
     const said = await field.inputValue()
-    await field.fill('kettle '.repeat(10_000))
+    await field.fill('kettle '.repeat(3000))
     await expect.poll(() => note.textContent()).toMatch(/ This answer is of an earlier text\.$/)
     await look('5-earlier-text')
     expect(await barriers(page)).toEqual([])
@@ -212,6 +212,11 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await field.fill(said)
     expect(await field.getAttribute('wrap')).toBe('soft')
     await expect.poll(() => note.textContent()).not.toContain('earlier')
+    await field.fill('kettle '.repeat(3000))
+    await button('Generate').click()
+    const tooLong = page.locator('#answer [role="alert"]')
+    await tooLong.getByText(/^What was sent is too long for this model, in all .* tokens of 4,096\.$/).waitFor()
+    await field.fill(said)
 
     // A schema is read too: where it is what does not fit, nobody is told to shorten the text.
     const names = Array.from({ length: 200 }, (_, i) => `field_number_${i}`)

@@ -270,6 +270,26 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     expect(await button('Restore').count()).toBe(0)
   })
 
+  test('says of a text that is too long what does not fit, fills the others, and tells when it was stopped', async () => {
+    const said = await page.getByLabel('Texts, one per line').inputValue()
+    await page.getByLabel('Texts, one per line').fill(`Ticket #1 is low.\n${'word '.repeat(9000)}`)
+    await button('Fill 2 rows').click()
+    await filled()
+    expect(await state()).toBe('1 of 2 rows filled · 1 failed')
+    expect(await page.locator('#announcer').textContent()).toBe('1 of 2 rows are filled, 1 failed.')
+    await page.locator('.grid tbody tr', { hasText: 'word' }).locator('.cell').first().click()
+    expect(await page.locator('.details .answer-error').textContent()).toMatch(
+      /^This text is too long for this model, in all (more than )?[\d,]+ tokens of 4,096\.$/,
+    )
+    await page.getByLabel('Texts, one per line').fill(said)
+    await letAnswer(page, 0)
+    await button('Fill 4 rows').click()
+    await button('Stop').click()
+    await filled()
+    expect(await page.locator('#announcer').textContent()).toBe('Stopped.')
+    await letAnswer(page, Number.POSITIVE_INFINITY)
+  })
+
   test('is without a barrier, light and dark, on a phone and a desk, with nothing cut', async () => {
     await button('Fill 4 rows').click()
     await filled()

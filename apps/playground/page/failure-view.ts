@@ -1,6 +1,7 @@
 import { wordsOf } from '../worker/words.js'
 import { ApiError } from './api.js'
 import { button, byId, el } from './dom.js'
+import { tooLong } from './format.js'
 import { askForKey } from './key-dialog.js'
 
 interface Cure {
@@ -19,6 +20,8 @@ function wordsFor(error: unknown): string {
   // What a program is told speaks of headers.
   if (error instanceof ApiError && error.code === 'missing_api_key')
     return 'Enter one of the keys that the server was started with.'
+  if (error instanceof ApiError && error.code === 'context_length_exceeded')
+    return tooLong('What was sent', error.message)
   return wordsOf(error)
 }
 

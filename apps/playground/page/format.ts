@@ -38,3 +38,10 @@ export function likelihood(share: number): string {
   if (percents < 100 && percents > 99.9) return '>99.9 %'
   return `${percents < 10 || percents > 90 ? Number(percents.toFixed(1)) : Math.round(percents)} %`
 }
+
+/** Of `what` does not fit, with the counts of a refusal that speaks of messages. */
+export function tooLong(what: string, refusal: string): string {
+  const [, room, more = '', taken] = /(\d+) tokens.*?(more than )?(\d+) tokens/.exec(refusal) ?? []
+  const counts = taken === undefined ? '' : `, in all ${more}${whole(Number(taken))} tokens of ${whole(Number(room))}`
+  return `${what} is too long for this model${counts}.`
+}

@@ -1,4 +1,4 @@
-import { whole } from './format.js'
+import { tooLong } from './format.js'
 import { jsonFault } from './json-syntax.js'
 import { lineOf, placeOf } from './json-tokens.js'
 
@@ -25,15 +25,11 @@ export function faultOf(schema: string, refusal: string): SchemaFault {
   return { message: sentence(advice), line: at === undefined ? undefined : lineOf(schema, at) }
 }
 
-/** Of a schema that is the larger part of what does not fit, from a refusal that speaks of messages alone. */
-export function lengthFault(refusal: string): SchemaFault {
-  const [room, taken] = (refusal.match(/\d+(?= tokens)/g) ?? []).map((count) => whole(Number(count)))
-  const counts = taken === undefined ? '' : `, in all ${taken} tokens of ${room}`
-  return {
-    message: `With the text, the schema is too long for this model${counts}. Ask for fewer fields.`,
-    line: undefined,
-  }
-}
+/** Of a schema that is the larger part of what does not fit. */
+export const lengthFault = (refusal: string): SchemaFault => ({
+  message: `${tooLong('With the text, the schema', refusal)} Ask for fewer fields.`,
+  line: undefined,
+})
 
 /** Why a text is no JSON, with its line. */
 export function syntaxFault(text: string): SchemaFault | undefined {

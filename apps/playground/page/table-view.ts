@@ -362,13 +362,14 @@ export class TableView {
         await this.#models.loadForRequest()
         if (!filling.stopped) await filling.run(rows)
       })
-      if (!filling.stopped) announce(`All ${whole(rows.length)} rows are filled.`)
+      if (!filling.stopped) announce(filledWords(rows))
     } catch (error) {
       if (!filling.stopped || filling.failed) this.#error = error
     } finally {
       if (this.#filling === filling) this.#filling = undefined
       this.#keepHead()
       this.#setBusy(false)
+      if (filling.stopped && !filling.failed) announce('Stopped.')
     }
   }
 
@@ -552,6 +553,12 @@ export class TableView {
     }
     showCode((place) => tableCode(request, place))
   }
+}
+
+function filledWords(rows: readonly Row[]): string {
+  const failed = rows.filter(({ fault }) => fault !== undefined).length
+  if (failed === 0) return `All ${whole(rows.length)} rows are filled.`
+  return `${whole(rows.length - failed)} of ${whole(rows.length)} rows are filled, ${whole(failed)} failed.`
 }
 
 /** Whoever drops a folder sees what of it is not in the table. */

@@ -2,6 +2,7 @@
 
 import { wordsOf } from '../../worker/words.js'
 import { ApiError, type ChatBody, chat, type Evidence, unbroken } from '../api.js'
+import { tooLong } from '../format.js'
 import { schemaOf } from '../schema-fields.js'
 import { askedOf, editsFor, type Row, type Wanted } from './rows.js'
 
@@ -106,7 +107,7 @@ export class Filling {
         throw error
       }
       row.asked = this.#request
-      row.fault = wordsOf(error)
+      row.fault = error.code === 'refused' ? wordsOf(error) : tooLong('This text', error.message)
     } finally {
       this.writing.delete(row.id)
       if (row.asked === this.#request) this.#filled++
