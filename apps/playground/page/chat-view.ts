@@ -1,9 +1,8 @@
 import type { ChatBody, Message } from './api.js'
-import { ApiError } from './api.js'
 import { chatCode } from './code.js'
 import { showCode } from './code-dialog.js'
 import { asMarkdown, Conversations, titleOf } from './conversations.js'
-import { announce, button, byId, el, framed } from './dom.js'
+import { announce, button, byId, el, framed, swap } from './dom.js'
 import { failureView } from './failure-view.js'
 import { Generation } from './generation.js'
 import type { Machine } from './machine.js'
@@ -223,8 +222,7 @@ export class ChatView {
       this.#conversations.keep(current)
       announce(generation.stopped ? 'Stopped.' : beginningOf(generation.text))
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      const atField = showSettingError(error instanceof ApiError ? error.param : null, message) || generation.stopped
+      const atField = showSettingError(error) || generation.stopped
       const again = giveBack(atField)
       this.#conversations.keep(current)
       if (generation.stopped) announce('Stopped.')
@@ -254,10 +252,7 @@ export class ChatView {
   }
 
   #setBusy(busy: boolean): void {
-    const held = document.activeElement === this.#send || document.activeElement === this.#stop
-    this.#send.hidden = busy
-    this.#stop.hidden = !busy
-    if (held) (busy ? this.#stop : this.#send).focus()
+    swap(busy, this.#send, this.#stop)
     this.#drawHint()
   }
 

@@ -6,7 +6,7 @@ import { DecisionCard } from './decision-card.js'
 import { decisionCode } from './decision-code.js'
 import { type BodyQuestion, type DecisionBody, type DecisionDraft, questionOf } from './decision-draft.js'
 import { decisionExamples } from './decision-examples.js'
-import { announce, button, byId, el } from './dom.js'
+import { announce, button, byId, el, swap } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
 import { frameOf } from './embed.js'
 import { failureView } from './failure-view.js'
@@ -206,7 +206,7 @@ export class DecisionsView {
     this.#aborter?.abort()
     const request = this.#ask()
     if (!request) return this.#panel.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
-    this.#setBusy(true)
+    swap(true, this.#run, this.#stop)
     await this.#decide(request, true)
   }
 
@@ -239,7 +239,7 @@ export class DecisionsView {
         this.#aborter = undefined
         delete this.#list.dataset.stale
         this.#list.setAttribute('aria-busy', 'false')
-        this.#setBusy(false)
+        swap(false, this.#run, this.#stop)
       }
     }
   }
@@ -270,14 +270,7 @@ export class DecisionsView {
     this.#aborter = undefined
     this.#sent = ''
     this.#blank()
-    this.#setBusy(false)
-  }
-
-  #setBusy(busy: boolean): void {
-    const held = document.activeElement === this.#run || document.activeElement === this.#stop
-    this.#run.hidden = busy
-    this.#stop.hidden = !busy
-    if (held) (busy ? this.#stop : this.#run).focus()
+    swap(false, this.#run, this.#stop)
   }
 
   #modelsChanged(): void {

@@ -1,6 +1,6 @@
 import { copy } from './copy.js'
 import { asResult, type DeviceResult, MEASURES, type Measure, measure } from './device-bench.js'
-import { announce, button, byId, el } from './dom.js'
+import { announce, button, byId, el, swap } from './dom.js'
 import { failureView } from './failure-view.js'
 import { milliseconds, percent, rate } from './format.js'
 import { linkWith } from './fragment.js'
@@ -32,7 +32,7 @@ export class DeviceBenchView {
   async #start(): Promise<void> {
     const aborter = new AbortController()
     this.#aborter = aborter
-    this.#setBusy(true)
+    swap(true, this.#run, this.#stop)
     const bar = el('progress', { max: 1, value: 0, 'aria-label': 'Measuring' })
     this.#place.replaceChildren(el('p', { class: 'muted' }, 'Measuring. Keep this tab in front until it is done.'), bar)
     try {
@@ -50,7 +50,7 @@ export class DeviceBenchView {
       else this.#place.replaceChildren(failureView(error, () => void this.#start()))
     } finally {
       this.#aborter = undefined
-      this.#setBusy(false)
+      swap(false, this.#run, this.#stop)
     }
   }
 
@@ -81,12 +81,6 @@ export class DeviceBenchView {
       saving.click()
     })
     return el('div', { class: 'actions' }, link, picture)
-  }
-
-  #setBusy(busy: boolean): void {
-    this.#run.hidden = busy
-    this.#stop.hidden = !busy
-    if (document.activeElement === document.body) (busy ? this.#stop : this.#run).focus()
   }
 }
 

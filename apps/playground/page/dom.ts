@@ -35,6 +35,14 @@ export function byId<T extends HTMLElement>(id: string, type: new () => T): T {
   return element
 }
 
+/** The button that stops, in the place of the one that starts: who held one, or something of `others`, holds the other. */
+export function swap(busy: boolean, start: HTMLElement, stop: HTMLElement, ...others: HTMLElement[]): void {
+  const held = [start, stop, ...others].some((each) => each.contains(document.activeElement))
+  start.hidden = busy
+  stop.hidden = !busy
+  if (held) (busy ? stop : start).focus()
+}
+
 /**
  * Runs `draw` once per frame, however often it is asked for, and not before as much time has gone by as the frame took that
  * it drew last: to draw a long answer takes long, and whoever reads wants to scroll, select and stop.

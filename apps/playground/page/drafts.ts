@@ -61,6 +61,16 @@ export class Drafts<Draft extends object> {
   }
 }
 
+export const asideNotice = (what: string, back: () => void, discard: () => void): HTMLElement[] => [
+  el('span', {}, `Your earlier ${what} was set aside.`),
+  el(
+    'div',
+    { class: 'actions' },
+    button('Restore', back, { class: 'small' }),
+    button('Discard', discard, { class: 'quiet small' }),
+  ),
+]
+
 /** Says that something was put aside, and gives it back; the returned function draws it anew. */
 export function asideView<Draft extends object>(
   place: HTMLElement,
@@ -72,24 +82,16 @@ export function asideView<Draft extends object>(
     draw()
     after()
   }
-  const back = button(
-    'Restore',
-    () => {
-      const draft = drafts.bringBack()
-      if (draft) show(draft)
-      end()
-    },
-    { class: 'small' },
-  )
-  const discard = button(
-    'Discard',
-    () => {
-      drafts.letGo()
-      end()
-    },
-    { class: 'quiet small' },
-  )
-  place.append(el('span', {}, 'Your earlier text was set aside.'), el('div', { class: 'actions' }, back, discard))
+  const back = () => {
+    const draft = drafts.bringBack()
+    if (draft) show(draft)
+    end()
+  }
+  const discard = () => {
+    drafts.letGo()
+    end()
+  }
+  place.append(...asideNotice('text', back, discard))
   const draw = () => {
     place.hidden = drafts.aside === undefined
   }

@@ -1,6 +1,6 @@
 import { onExample, showsExample, slugOf, wantedExample } from './address.js'
 import { ask, overNetwork } from './api.js'
-import { becomeAfter, button, byId, el, framed, showPanelOf } from './dom.js'
+import { becomeAfter, button, byId, el, framed, showPanelOf, swap } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
 import { failureView } from './failure-view.js'
 import { milliseconds } from './format.js'
@@ -194,10 +194,7 @@ export class RequestsView {
   }
 
   #setBusy(busy: boolean): void {
-    const held = document.activeElement === this.#send || document.activeElement === this.#stop
-    this.#send.hidden = busy
-    this.#stop.hidden = !busy
-    if (held) (busy ? this.#stop : this.#send).focus()
+    swap(busy, this.#send, this.#stop)
     this.#answer.setAttribute('aria-busy', String(busy))
   }
 }

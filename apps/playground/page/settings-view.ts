@@ -1,3 +1,4 @@
+import { ApiError } from './api.js'
 import { byId, el } from './dom.js'
 import { type Settings, set, settings } from './settings.js'
 
@@ -22,7 +23,8 @@ export function connectSettings(): void {
 }
 
 /** Shows an error at the field that it is about; false if there is no such field here. */
-export function showSettingError(param: string | null, message: string): boolean {
+export function showSettingError(error: unknown): boolean {
+  const { param, message = '' }: Partial<ApiError> = error instanceof ApiError ? error : {}
   const field = FIELDS.find(({ params }) => (params as readonly string[]).includes(param ?? ''))
   if (!field) return false
   const closed = byId(field.id, HTMLInputElement).closest('details')

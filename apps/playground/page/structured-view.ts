@@ -4,7 +4,7 @@ import { ApiError, type ChatBody, tellsEvidence } from './api.js'
 import { chatCode } from './code.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
-import { announce, become, button, byId, el, framed, showPanelOf } from './dom.js'
+import { announce, become, button, byId, el, framed, showPanelOf, swap } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
 import { frameOf } from './embed.js'
 import { type Example, examples } from './examples.js'
@@ -225,7 +225,7 @@ export class StructuredView {
     this.#generation = generation
     this.#schema = JSON.parse(source)
     this.#error = undefined
-    this.#setBusy(true, goThere)
+    this.#setBusy(true)
     if (goThere) showPanelOf(this.#answer)
     try {
       await this.#models.loadForRequest()
@@ -237,7 +237,7 @@ export class StructuredView {
     } catch (error) {
       this.#fail(error, source)
     } finally {
-      this.#setBusy(false, goThere)
+      this.#setBusy(false)
     }
   }
 
@@ -248,23 +248,18 @@ export class StructuredView {
       this.#generation = undefined
       if (stopped) return
     }
-    const message = error instanceof Error ? error.message : String(error)
-    const param = error instanceof ApiError ? error.param : null
-    const isTooLong = error instanceof ApiError && error.code === 'context_length_exceeded'
+    const { code, param, message = '' }: Partial<ApiError> = error instanceof ApiError ? error : {}
     // The model reads it too.
-    const isLong = isTooLong && JSON.stringify(this.#schema).length > this.#text.value.length
+    const isLong = code === 'context_length_exceeded' && JSON.stringify(this.#schema).length > this.#text.value.length
     if ((param === 'response_format' || isLong) && this.#editor.text === source)
       this.#refuse(isLong ? lengthFault(message) : faultOf(source, message))
-    else if (!showSettingError(param, message)) this.#error = error
+    else if (!showSettingError(error)) this.#error = error
   }
 
-  #setBusy(busy: boolean, holds: boolean): void {
+  #setBusy(busy: boolean): void {
     this.#busy = busy
-    this.#run.hidden = busy
-    this.#stop.hidden = !busy
+    swap(busy, this.#run, this.#stop)
     this.#answer.setAttribute('aria-busy', String(busy))
-    // Who pressed the one that is gone holds the one in its place.
-    if (holds && document.activeElement === document.body) (busy ? this.#stop : this.#run).focus()
     this.#draw()
   }
 

@@ -1,7 +1,8 @@
 import { onExample, showsExample, slugOf, wantedExample } from './address.js'
 import { tellsEvidence } from './api.js'
 import { showCode } from './code-dialog.js'
-import { announce, button, byId, el, framed } from './dom.js'
+import { announce, button, byId, el, framed, swap } from './dom.js'
+import { asideNotice } from './drafts.js'
 import { takeDrops } from './drops.js'
 import { failureView } from './failure-view.js'
 import { seconds, whole } from './format.js'
@@ -382,11 +383,8 @@ export class TableView {
   #setBusy(busy: boolean): void {
     const inputs = byId('table-inputs', HTMLFieldSetElement)
     // Who pressed the keys in a field that rests now holds the button too.
-    const held = [this.#run, this.#stop, inputs].some((each) => each.contains(document.activeElement))
-    this.#run.hidden = busy
-    this.#stop.hidden = !busy
+    swap(busy, this.#run, this.#stop, inputs)
     inputs.disabled = busy
-    if (held) (busy ? this.#stop : this.#run).focus()
     this.#draw()
   }
 
@@ -529,17 +527,7 @@ export class TableView {
       this.#store.discardAside()
       over()
     }
-    return el(
-      'div',
-      { class: 'notice aside' },
-      el('span', {}, 'Your table was set aside.'),
-      el(
-        'div',
-        { class: 'actions' },
-        button('Restore', () => void back(), { class: 'small' }),
-        button('Discard', discard, { class: 'quiet small' }),
-      ),
-    )
+    return el('div', { class: 'notice aside' }, ...asideNotice('table', () => void back(), discard))
   }
 
   #showCode(): void {
