@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { askBy } from '../../apps/playground/page/api.js'
+import { askBy, chat, isUncounted, usage } from '../../apps/playground/page/api.js'
 import { Models, type Offers } from '../../apps/playground/page/models.js'
+import { scripted } from '../../src/engines/scripted.js'
+import { createV1, memoryUsage } from '../../src/index.js'
 
 const ID = 'an/offer'
 
@@ -57,4 +59,42 @@ test('a download that is wanted again while it is being stopped begins anew', as
   loads[1]!.done()
   await again
   expect([loads[1]!.signal.aborted, models.errors.size, models.list[0]?.offered]).toEqual([false, 0, undefined])
+})
+
+test('an answer that could not be counted is told from those that were, by the clock of who counts', async () => {
+  const counted = memoryUsage()
+  const older = Math.floor(Date.now() / 60_000) * 60 - 600
+  const facts = { outcome: 'ok', promptTokens: 3, cachedTokens: 0, completionTokens: 9 } as const
+  await counted.record({ time: older, requestId: 'a', caller: 'anyone', project: 'a/p', model: ID, ...facts })
+  let isFull = true
+  let behind = 0
+  const ledger: typeof counted = {
+    ...counted,
+    async record(event) {
+      if (isFull) throw new Error('full')
+      await counted.record({ ...event, time: event.time - behind })
+    },
+  }
+  const engine = scripted({ models: { [ID]: [{ type: 'finish', choice: 0, reason: 'stop' }] } })
+  const v1 = createV1({ engine, keys: 'none', usage: ledger, log: () => {} })
+  askBy((path, init) => v1.fetch(new Request(`http://127.0.0.1${path}`, init)))
+  const ask = async () => {
+    const { signal } = new AbortController()
+    for await (const _ of chat({ model: ID, messages: [{ role: 'user', content: 'Hi' }] }, 'a/p', signal));
+  }
+  expect(await isUncounted()).toBe(false)
+  await ask()
+  expect([await isUncounted(), (await usage()).map((each) => each.num_model_requests)]).toEqual([true, [1]])
+  isFull = false
+  await ask()
+  expect([await isUncounted(), (await usage()).map((each) => each.num_model_requests)]).toEqual([false, [2]])
+  // A server whose clock is behind says what time it has.
+  behind = 3600
+  askBy(async (path, init) => {
+    const response = await v1.fetch(new Request(`http://127.0.0.1${path}`, init))
+    response.headers.set('date', new Date(Date.now() - behind * 1000).toUTCString())
+    return response
+  })
+  await ask()
+  expect(await isUncounted()).toBe(false)
 })

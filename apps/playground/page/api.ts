@@ -185,13 +185,12 @@ export const unloadModel = (id: string) => ask(`/models/${id}/unload`, { method:
 
 export const removeModel = (id: string) => ask(`/models/${id}`, { method: 'DELETE' })
 
-let answered = false
-
-/** Whether this page has had an answer: it is counted before it ends, where that can be stored. */
-export const hasAnswered = (): boolean => answered
+/** When the last answer of this page began, in seconds, by the clock of who counts it. */
+let answeredAt: number | undefined
 
 /** A streamed answer, with what the grammar decided told beside the text. */
 export async function* chat(body: ChatBody, project: string, signal: AbortSignal): AsyncGenerator<Chunk> {
+  const began = Date.now()
   const response = await ask('/chat/completions', {
     method: 'POST',
     headers: headersFor(project),
@@ -199,7 +198,7 @@ export async function* chat(body: ChatBody, project: string, signal: AbortSignal
     signal,
   })
   yield* events<Chunk>(response)
-  answered = true
+  answeredAt = (Date.parse(response.headers.get('date') ?? '') || began) / 1000
 }
 
 /** An answer of `/decisions`, in the order of its questions. */
@@ -244,18 +243,24 @@ const headersFor = (project: string) => ({
 
 /** The last 31 days, one result per project and model. */
 export async function usage(): Promise<readonly UsageResult[]> {
-  const start = Math.floor(Date.now() / 1000) - 30 * 86_400
-  const query = `start_time=${start}&bucket_width=1d&limit=31&group_by=project_id,model`
-  const page = (await (await ask(`/organization/usage/completions?${query}`)).json()) as {
-    data: { results: UsageResult[] }[]
-  }
   const sums = new Map<string, UsageResult>()
-  for (const result of page.data.flatMap(({ results }) => results)) {
+  for (const result of await usageSince(Date.now() / 1000 - 30 * 86_400, 'bucket_width=1d&limit=31')) {
     const key = JSON.stringify([result.project_id, result.model])
     const sum = sums.get(key)
     sums.set(key, sum ? added(sum, result) : result)
   }
   return [...sums.values()]
+}
+
+/** Whether the last answer is counted nowhere: where that can be stored, it is before it ends. */
+export const isUncounted = async (): Promise<boolean> =>
+  answeredAt !== undefined && (await usageSince(answeredAt, 'bucket_width=1m&limit=1440')).length === 0
+
+async function usageSince(seconds: number, buckets: string): Promise<readonly UsageResult[]> {
+  // It is kept by minutes.
+  const query = `start_time=${Math.floor(seconds / 60) * 60}&${buckets}&group_by=project_id,model`
+  const page = await (await ask(`/organization/usage/completions?${query}`)).json()
+  return (page as { data: { results: UsageResult[] }[] }).data.flatMap(({ results }) => results)
 }
 
 function added(a: UsageResult, b: UsageResult): UsageResult {

@@ -1,5 +1,5 @@
 import { wordsOf } from '../worker/words.js'
-import { hasAnswered, type UsageResult, usage } from './api.js'
+import { isUncounted, type UsageResult, usage } from './api.js'
 import { byId, el } from './dom.js'
 import { whole } from './format.js'
 import { nameOf } from './model-names.js'
@@ -15,21 +15,18 @@ export function connectUsage(open: HTMLButtonElement): void {
 async function fill(): Promise<void> {
   const place = byId('usage', HTMLElement)
   try {
-    const results = (await usage()).toSorted((a, b) => b.output_tokens - a.output_tokens)
-    place.replaceChildren(results.length === 0 ? nothing() : table(results))
+    const [results, isLost] = await Promise.all([usage(), isUncounted()])
+    const words = isLost
+      ? 'The last request was answered, but what it used could not be stored.'
+      : 'Nothing yet. Each request is counted for the project in the settings.'
+    place.replaceChildren(
+      ...(isLost || results.length === 0 ? [el('p', { class: 'muted' }, words)] : []),
+      ...(results.length === 0 ? [] : [table(results.toSorted((a, b) => b.output_tokens - a.output_tokens))]),
+    )
   } catch (error) {
     place.replaceChildren(el('p', { class: 'answer-error', role: 'alert' }, wordsOf(error)))
   }
 }
-
-const nothing = () =>
-  el(
-    'p',
-    { class: 'muted' },
-    hasAnswered()
-      ? 'Requests were answered, but what they used could not be stored.'
-      : 'Nothing yet. Each request is counted for the project in the settings.',
-  )
 
 function table(results: readonly UsageResult[]): HTMLElement {
   const head = ['Project', 'Model', 'Requests', 'In', 'Out'].map((name, i) =>
