@@ -140,6 +140,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
   })
 
   test('closes what opens over the page, in the lowest window too', async () => {
+    await page.getByRole('tab', { name: 'Structured' }).click()
     await page.setViewportSize({ width: 640, height: 360 })
     await page.locator('#structured-code').click()
     const { y, height } = (await page.locator('#code-dialog').getByRole('button', { name: 'Close' }).boundingBox())!
@@ -150,6 +151,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
   })
 
   test('has what stands above the answer in one line', async () => {
+    await page.getByRole('tab', { name: 'Structured' }).click()
     for (let width = 1184; width <= 1300; width += 10) {
       await page.setViewportSize({ width, height: 900 })
       const [head, copy] = await Promise.all(
