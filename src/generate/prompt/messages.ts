@@ -75,7 +75,7 @@ export function* messagesOf(
   const names = toolNames(call.messages)
   const plain = inWords ? format : undefined
   const messages: TemplateMessage[] = []
-  for (const message of call.messages) {
+  for (const message of inCallOrder(call.messages)) {
     messages.push(convert(message, guard, names, format, writesCalls, inWords))
     if (messages.length % SLICE === 0) yield
   }
@@ -146,6 +146,20 @@ function withSystemNote(messages: readonly TemplateMessage[], note: string): Tem
 function withSystemTools(messages: readonly TemplateMessage[], tools: string): TemplateMessage[] {
   const [first, ...others] = withSystemNote(messages, '')
   return [{ ...first!, tools }, ...others]
+}
+
+/** Results in the order of the calls that they are of: most templates write no ids, and models tell them apart by it. */
+function* inCallOrder(messages: readonly ChatMessage[]): Iterable<ChatMessage> {
+  let places: ReadonlyMap<string, number> = new Map()
+  for (let i = 0; i < messages.length; ) {
+    const results: { readonly message: ChatMessage; readonly place: number }[] = []
+    for (let message = messages[i]; message?.role === 'tool'; message = messages[++i])
+      results.push({ message, place: places.get(message.toolCallId) ?? Number.MAX_SAFE_INTEGER })
+    for (const { message } of results.sort((a, b) => a.place - b.place)) yield message
+    const message = messages[i++]
+    if (message) yield message
+    if (message?.role === 'assistant') places = new Map(message.toolCalls?.map(({ id }, place) => [id, place]))
+  }
 }
 
 function toolNames(messages: readonly ChatMessage[]): ReadonlyMap<string, string> {

@@ -47,6 +47,22 @@ test('the template of the repository, with and without a system message', () => 
   )
 })
 
+test('results stand in the order of their calls, in which templates without ids tell them apart', () => {
+  const called = (...ids: string[]): ChatMessage => ({
+    role: 'assistant',
+    content: '',
+    toolCalls: ids.map((id) => ({ id, name: 'get_weather', arguments: `{"city":"${id}"}` })),
+  })
+  const result = (id: string, content = `of ${id}`): ChatMessage => ({ role: 'tool', toolCallId: id, content })
+  const order = (...messages: ChatMessage[]) =>
+    [...prompt(qwen, [user('x'), ...messages]).matchAll(/of \w+|more|late/g)].map(([found]) => found)
+  expect(order(called('a', 'b', 'c'), result('c'), result('a'), result('b'))).toEqual(['of a', 'of b', 'of c'])
+  // Of one id twice each has its place, and what is of no call of the turn comes behind.
+  expect(order(called('a', 'a', 'b'), result('b'), result('a'), result('a', 'more'))).toEqual(['of a', 'more', 'of b'])
+  const first = [called('d'), result('d'), called('a', 'b')]
+  expect(order(...first, result('d', 'late'), result('b'), result('a'))).toEqual(['of d', 'of a', 'of b', 'late'])
+})
+
 test('a template that goes through calls which nobody made is given none', () => {
   const files = smallTokenizer()
   const chat_template = `{%- for message in messages %}{{ message.content }}{%- for call in message.tool_calls %}{{ call.id }}{%- endfor %}{%- endfor %}`
