@@ -216,7 +216,8 @@ const RELIED_ON = [
   ...['output_config', 'output_format', 'structured_outputs', 'guided_json', 'guided_regex', 'guided_choice'],
   ...['guided_grammar', 'grammar', 'tools', 'functions', 'tool_choice', 'allowed_tools', 'parallel_tool_calls'],
   ...['disable_parallel_tool_use', 'parameters', 'input_schema', 'instructions', 'system', 'options', 'quote'],
-  ...['evidence', 'previous_response_id', 'conversation'],
+  ...['evidence', 'previous_response_id', 'conversation', 'unit', 'decimals', 'integer', 'null_threshold'],
+  ...['locale', 'reference_date', 'criteria', 'choices', 'levels'],
 ]
 const LONGEST_NAME = Math.max(...RELIED_ON.map((name) => name.length)) + 2
 
