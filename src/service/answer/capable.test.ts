@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Capabilities } from '../../contract/engine.js'
 import { scripted } from '../../engines/scripted.js'
 import { createV1 } from '../v1.js'
-import { chunksOf, errorOf, finish, jsonOf, MODEL, recorded, serviceOf, text } from '../v1.test-helper.js'
+import { chunksOf, errorOf, finish, jsonOf, MODEL, posting, recorded, serviceOf, text } from '../v1.test-helper.js'
 import type { CallSpec } from '../wire/reply.js'
 import { checkCapable } from './capable.js'
 
@@ -258,6 +258,14 @@ describe('what a completion may ask for', () => {
     expect(error).toMatchObject({ status: 400, param })
     expect(error.message).toMatch(/The model 'test\/hello' [a-z]+ .*\w\.$/)
     expect((await post({ [name]: true })).status).toBe(200)
+  })
+
+  it('are no quotes, which it has no messages for', async () => {
+    const { ask } = serviceThat({ quotes: true })
+    const response_format = { type: 'json_schema', json_schema: { name: 'a', strict: true, schema: quoting } }
+    const error = errorOf(await ask('/completions', posting({ prompt: 'Ann', response_format })))
+    expect(error).toMatchObject({ status: 400, param: 'response_format' })
+    expect(error.message).toContain('no messages to quote from')
   })
 })
 
