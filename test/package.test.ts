@@ -27,17 +27,17 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 225_500,
-  './browser': 591_500,
+  '.': 228_000,
+  './browser': 594_000,
   // What points at values, and the readers of numbers and dates.
-  './core': 506_000,
-  './webgpu': 506_000,
-  './webllm': 234_500,
-  './webllm/worker': 242_000,
-  './llama-cpp': 258_000,
+  './core': 507_500,
+  './webgpu': 507_500,
+  './webllm': 235_500,
+  './webllm/worker': 243_500,
+  './llama-cpp': 259_000,
   './structured': 110_000,
-  './messages': 25_200,
-  './ollama': 31_500,
+  './messages': 26_500,
+  './ollama': 33_500,
   './service-worker': 11_500,
   './express': 7_400,
   './fastify': 7_400,
@@ -192,7 +192,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 95_500],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 96_500],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6900],
     ["export { localV1 } from './dist/ai-sdk.js'", 3150],
@@ -224,7 +224,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_677_500)
+    expect(packed.size).toBeLessThan(1_687_500)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
