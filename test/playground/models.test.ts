@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { askBy, chat, isUncounted, usage } from '../../apps/playground/page/api.js'
+import { actionLabel } from '../../apps/playground/page/model-names.js'
 import { Models, type Offers } from '../../apps/playground/page/models.js'
 import { scripted } from '../../src/engines/scripted.js'
 import { createV1, memoryUsage } from '../../src/index.js'
@@ -97,4 +98,14 @@ test('an answer that could not be counted is told from those that were, by the c
   })
   await ask()
   expect(await isUncounted()).toBe(false)
+})
+
+test('a download that broke off says how much is left of it', async () => {
+  const metadata = { loaded: false, kept: false, download_bytes: 269_000_000, kept_bytes: 200_000_000 }
+  askBy(async () => Response.json({ object: 'list', data: [{ id: ID, metadata }] }))
+  const models = new Models()
+  models.managed = false
+  await models.refresh()
+  models.select(ID)
+  expect(actionLabel(models, 'Send')).toBe('Download 69 MB and send')
 })

@@ -3,7 +3,7 @@ import type { Model } from './api.js'
 import { announce, button, el } from './dom.js'
 import { bytes } from './format.js'
 import { type Advice, adviceFor, type Machine } from './machine.js'
-import { aboutModel, nameOf } from './model-names.js'
+import { aboutModel, downloadLabel, nameOf } from './model-names.js'
 import type { Models } from './models.js'
 import { progressView } from './progress-view.js'
 
@@ -96,8 +96,7 @@ export class ModelRow {
       ? [this.#action('Remove', () => models.remove(id), `${name} was removed from this device.`)]
       : []
     if (metadata.loaded) return [this.#action('Unload', () => models.unload(id), `${name} was unloaded.`), ...removal]
-    const size = metadata.download_bytes
-    const label = metadata.kept ? (offered ? 'Add' : 'Load') : `Download${size === undefined ? '' : ` ${bytes(size)}`}`
+    const label = metadata.kept ? (offered ? 'Add' : 'Load') : downloadLabel({ metadata })
     return [this.#action(label, () => models.load(id), `${name} is ready.`), ...this.#measuring(), ...removal]
   }
 
