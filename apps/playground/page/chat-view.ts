@@ -5,6 +5,7 @@ import { asMarkdown, Conversations, titleOf } from './conversations.js'
 import { announce, button, byId, el, framed, swap } from './dom.js'
 import { failureView } from './failure-view.js'
 import { Generation } from './generation.js'
+import { keepValue, keptValue } from './kept.js'
 import type { Machine } from './machine.js'
 import { AnswerView, questionView } from './message-view.js'
 import { actionLabel, chats, nameOf } from './model-names.js'
@@ -13,6 +14,9 @@ import { largerModel } from './recommended.js'
 import { saveFile } from './save-file.js'
 import { samplingFields, set, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
+
+/** The name under which what is not sent yet is kept. */
+const UNSENT = 'local-v1 playground message'
 
 /** A conversation: messages, the one that is being written, and where the next is typed. */
 export class ChatView {
@@ -60,9 +64,10 @@ export class ChatView {
       this.#drawHint()
       if (this.#generation) this.#drawAnswer()
     })
+    this.#input.addEventListener('input', () => keepValue(UNSENT, this.#input.value))
     // What was asked as the page went is given back.
     const unanswered = this.#history.at(-1)?.role === 'user' ? this.#history.pop() : undefined
-    this.#input.value = unanswered?.content ?? ''
+    this.#input.value = unanswered?.content ?? keptValue<string>(UNSENT) ?? ''
     this.#show(() => {})
   }
 
@@ -153,7 +158,7 @@ export class ChatView {
   #ask(): void {
     const text = this.#input.value.trim()
     if (text === '' || this.#generation) return
-    this.#input.value = ''
+    this.#write('')
     const history = this.#history
     history.push({ role: 'user', content: text })
     this.#conversations.keep()
@@ -162,7 +167,7 @@ export class ChatView {
     this.#log.append(question)
     void this.#answer((atField) => {
       history.pop()
-      this.#input.value ||= text
+      this.#write(this.#input.value || text)
       if (atField) question.remove()
       return () => {
         question.remove()
@@ -176,8 +181,13 @@ export class ChatView {
     const question = this.#history[at]
     if (!question) return
     this.#show(() => this.#conversations.branch(at))
-    this.#input.value = question.content
+    this.#write(question.content)
     this.#input.focus()
+  }
+
+  #write(text: string): void {
+    this.#input.value = text
+    keepValue(UNSENT, text)
   }
 
   /** Another answer to the last question; where none comes, the one before is still there. */
