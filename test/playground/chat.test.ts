@@ -103,6 +103,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const answer = () => page.locator('.message.assistant .said')
+  const held = () => page.evaluate(() => document.activeElement?.id)
   const answers = (count: number) => expect.poll(() => page.locator('.message-foot').count()).toBe(count)
   async function ask(text: string): Promise<void> {
     await page.getByLabel('Message').fill(text)
@@ -137,6 +138,8 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await page.locator('.message:last-child .again').click()
     await expect.poll(() => answer().textContent()).toMatch(/^Number 2, to What is it\?, after 0/)
     await answers(1)
+    // What was pressed is gone with the answer before.
+    expect(await held()).toBe('send')
     expect(await page.locator('.thought').isVisible()).toBe(false)
   })
 
@@ -151,6 +154,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     broken = false
     await failure.getByRole('button', { name: 'Try again' }).click()
     await expect.poll(() => answer().textContent()).toMatch(/^Number 4/)
+    await expect.poll(held).toBe('send')
     broken = true
     await ask('And then?')
     await page.getByRole('alert').waitFor()
@@ -175,6 +179,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     expect(await barriers(page)).toEqual([])
     await button('What is it?').click()
     expect(await page.locator('.message').count()).toBe(4)
+    expect(await held()).toBe('message')
     await page.getByText('Earlier chats: 1').click()
     await button('Delete: Something else.').click()
     expect(await page.locator('#earlier-chats').isVisible()).toBe(false)

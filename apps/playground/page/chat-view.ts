@@ -15,7 +15,6 @@ import { saveFile } from './save-file.js'
 import { samplingFields, set, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
 
-/** The name under which what is not sent yet is kept. */
 const UNSENT = 'local-v1 playground message'
 
 /** A conversation: messages, the one that is being written, and where the next is typed. */
@@ -112,6 +111,7 @@ export class ChatView {
       const open = button(title, () => {
         place.open = false
         this.#show(() => this.#conversations.open(each.id))
+        this.#input.focus()
       })
       open.className = 'quiet small'
       const remove = button('Delete', () => this.#forget(each.id), {
@@ -196,6 +196,7 @@ export class ChatView {
     const history = this.#history
     const message = history.at(-1)
     if (this.#generation || message?.role !== 'assistant' || !before) return
+    if (before.contains(document.activeElement)) this.#send.focus()
     history.pop()
     before.remove()
     void this.#answer(() => {

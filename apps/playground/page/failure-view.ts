@@ -11,7 +11,12 @@ interface Cure {
 
 /** What failed, said once, with the one thing to do about it. */
 export function failureView(error: unknown, again: () => void): HTMLElement {
-  const { label, act } = cureFor(error, again)
+  // What is pressed is gone then: the button that starts what is done again has its place.
+  const retry = () => {
+    document.querySelector<HTMLElement>('[role="tabpanel"]:not([hidden]) .primary:not([hidden])')?.focus()
+    again()
+  }
+  const { label, act } = cureFor(error, retry)
   const cure = button(label, act, { class: 'small' })
   return el('div', { class: 'answer-error', role: 'alert' }, el('p', {}, wordsFor(error)), cure)
 }
