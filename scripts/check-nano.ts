@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { webgpu } from '../src/engines/webgpu/index.js'
 import { createV1, type V1 } from '../src/index.js'
-import { sameJson } from '../src/platform/json.js'
+import { isRecord, sameJson } from '../src/platform/json.js'
 import { type Decision, readDecisions } from './decisions.js'
 
 interface Case {
@@ -387,20 +387,16 @@ function judgedFields(one: Case, got: Record<string, unknown>): { field: string;
 
 /** What is asked of one field: itself, or each field of the objects in it. A record too many or too few is a fault. */
 function judge(got: unknown, want: unknown): [kind: string, right: boolean][] {
-  if (isObject(want)) {
-    const inside = isObject(got) ? got : {}
+  if (isRecord(want)) {
+    const inside = isRecord(got) ? got : {}
     return Object.keys(want).flatMap((key) => judge(inside[key], want[key]))
   }
-  if (Array.isArray(want) && want.some(isObject)) {
+  if (Array.isArray(want) && want.some(isRecord)) {
     const list = Array.isArray(got) ? got : []
     const extra = list.length > want.length ? [['record', false] as [string, boolean]] : []
     return [...want.flatMap((record, i) => judge(list[i], record)), ...extra]
   }
   return [[kindOf(want), sameJson(got, want)]]
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function kindOf(value: unknown): string {

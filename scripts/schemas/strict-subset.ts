@@ -1,4 +1,5 @@
 /** Which schemas keep to what OpenAI documents for strict mode. */
+import { isRecord } from '../../src/platform/json.js'
 
 const KEYWORDS = new Set([
   ...['type', 'enum', 'const', 'anyOf', '$ref', '$defs', 'definitions', 'properties', 'required'],
@@ -10,11 +11,11 @@ const FORMATS = new Set(['date-time', 'time', 'date', 'duration', 'email', 'host
 
 /** Strict keywords only, every object closed and all its properties required, the root an object. */
 export function isStrictSubset(schema: unknown): boolean {
-  return isObject(schema) && schema.type === 'object' && schema.anyOf === undefined && isStrict(schema)
+  return isRecord(schema) && schema.type === 'object' && schema.anyOf === undefined && isStrict(schema)
 }
 
 function isStrict(schema: unknown): boolean {
-  if (!isObject(schema)) return false
+  if (!isRecord(schema)) return false
   for (const keyword of Object.keys(schema)) if (!KEYWORDS.has(keyword)) return false
   if (schema.format !== undefined && !FORMATS.has(schema.format as string)) return false
   if ([schema.type].flat().includes('object') || schema.properties !== undefined) {
@@ -23,13 +24,9 @@ function isStrict(schema: unknown): boolean {
     if (Object.keys((schema.properties as object | undefined) ?? {}).some((key) => !required.has(key))) return false
   }
   const inner = [schema.properties, schema.$defs, schema.definitions].flatMap((map) =>
-    isObject(map) ? Object.values(map) : [],
+    isRecord(map) ? Object.values(map) : [],
   )
   if (Array.isArray(schema.anyOf)) inner.push(...schema.anyOf)
   if (schema.items !== undefined) inner.push(schema.items)
   return inner.every(isStrict)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

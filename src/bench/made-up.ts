@@ -5,6 +5,7 @@
 
 import type { OpenedRepository } from '../engines/index.js'
 import { INSTRUCTIONS, QUESTION, type TextFiles } from '../generate/index.js'
+import { byteName } from '../platform/index.js'
 import { FAMILIES } from './families.js'
 import { PROMPT_WORDS } from './prompts.js'
 import { SHAPES, syntheticSource } from './shapes.js'
@@ -51,7 +52,7 @@ const ASKING = `${INSTRUCTIONS} ${QUESTION} State Options Answer one yes no mayb
 /** Bytes, the words of prompts, made-up words up to the size of the vocabulary, and ChatML's control tokens. */
 function madeUpText(size: number): TextFiles {
   const known = [...new Set([...PROMPT_WORDS, ...ASKING])].flatMap((each) => [each, `Ġ${each}`])
-  const names = [...byteNames(), ...known].slice(0, size - CONTROL.length)
+  const names = [...Array.from({ length: 256 }, (_, byte) => byteName(byte)), ...known].slice(0, size - CONTROL.length)
   for (let i = 0; names.length < size - CONTROL.length; i++) names.push(word(i))
   const vocab = Object.fromEntries(names.map((name, id) => [name, id]))
   const added_tokens = CONTROL.map((content, i) => ({
@@ -86,13 +87,4 @@ function word(i: number): string {
     rest = Math.floor(rest / 16) - 1
   } while (rest >= 0)
   return (i % 2 === 0 ? 'Ġ' : '') + text
-}
-
-/** GPT-2's names of the 256 bytes. */
-function byteNames(): string[] {
-  let next = 256
-  return Array.from({ length: 256 }, (_, byte) => {
-    const prints = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174
-    return String.fromCharCode(prints ? byte : next++)
-  })
 }

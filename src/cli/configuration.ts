@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, type Option } from 'commander'
+import { isRecord } from '../platform/index.js'
 import { agree, type Setting } from './agree.js'
 import { Fault } from './fault.js'
 
@@ -27,7 +28,7 @@ function read(file: string): { contents: Buffer; value: Record<string, unknown> 
   try {
     const contents = readFileSync(file)
     const value: unknown = JSON.parse(new TextDecoder().decode(contents))
-    if (isObject(value)) return { contents, value }
+    if (isRecord(value)) return { contents, value }
   } catch (error) {
     throw new Fault(`${file} cannot be read: ${(error as Error).message}`)
   }
@@ -41,7 +42,7 @@ function apply(file: string, all: Record<string, unknown>, root: Command, comman
   if (unknown !== undefined)
     throw new Fault(`${file}: '${unknown}' is not a command; the commands are ${known.join(', ')}.`)
   // Also of the commands that do not run now: who has written it sees it at once.
-  const wrong = Object.keys(all).find((name) => !isObject(all[name]))
+  const wrong = Object.keys(all).find((name) => !isRecord(all[name]))
   if (wrong !== undefined) throw new Fault(`${file}: '${wrong}' must be an object of options.`)
   return pathTo(command, root).flatMap((each) => {
     const values = Object.hasOwn(all, each.name()) ? (all[each.name()] as object) : {}
@@ -96,6 +97,3 @@ function parsed(place: string, option: Option, value: unknown): unknown {
 }
 
 const REPEATABLE = /repeatable/
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,6 +1,6 @@
 /** The decoder's weights on a device. */
 import type { Matrix, Vector } from '../device/index.js'
-import { getOrMake } from '../platform/index.js'
+import { allOver, getOrMake } from '../platform/index.js'
 import { angleTable } from './angles.js'
 import { loadPerLayer, type PerLayerWeights } from './blocks/per-layer-embedding.js'
 import type { AttentionLayer, LayerPlan, MatrixRole, ModelPlan, VectorRole } from './model-plan.js'
@@ -65,9 +65,9 @@ export async function loadWeights(
     return positions > border ? { angles, longAngles: tableOf(layer, positions) } : { angles }
   }
   let done = 0
-  const [embedding, layers, norm, ownHead, normBias] = await allOf([
+  const [embedding, layers, norm, ownHead, normBias] = await allOver([
     loader.matrix(tensors.embedding),
-    allOf(
+    allOver(
       tensors.layers.map(async (planned, i) => {
         const layer = await loadLayer(loader, planned, anglesOf(model.layers[i]!))
         onLayer?.(++done, tensors.layers.length)
@@ -95,7 +95,7 @@ async function loadDraftHead(
   planned: PlannedDraftHead,
   angles: Pick<LayerWeights, 'angles' | 'longAngles'>,
 ): Promise<DraftHeadWeights> {
-  const [tokenNorm, rowNorm, norm, input, layer] = await allOf([
+  const [tokenNorm, rowNorm, norm, input, layer] = await allOver([
     loader.vector(planned.tokenNorm),
     loader.vector(planned.rowNorm),
     loader.vector(planned.norm),
@@ -110,9 +110,9 @@ async function loadLayer(
   planned: PlannedLayer,
   angles: Pick<LayerWeights, 'angles' | 'longAngles'>,
 ): Promise<LayerWeights> {
-  const [vectors, matrices] = await allOf([
-    allOf(Object.entries(planned.vectors).map(async ([role, of]) => [role, await loader.vector(of)] as const)),
-    allOf(
+  const [vectors, matrices] = await allOver([
+    allOver(Object.entries(planned.vectors).map(async ([role, of]) => [role, await loader.vector(of)] as const)),
+    allOver(
       Object.entries(planned.matrices).map(
         async ([role, of]) =>
           [role, await loadProjection(loader, of, role === 'gateUp' || role === 'sharedIn')] as const,
@@ -126,15 +126,7 @@ async function loadLayer(
   }
 }
 
-/** All of them, or a failure once none is under way any more: what they make may be freed then. */
-async function allOf<const T extends readonly unknown[]>(
-  loads: T,
-): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> }> {
-  await Promise.allSettled(loads)
-  return Promise.all(loads)
-}
-
 async function loadProjection(loader: TensorLoader, of: PlannedMatrix, gated: boolean): Promise<BiasedMatrix> {
-  const [matrix, bias] = await allOf([loader.matrix(of, gated), of.bias && loader.vector(of.bias)] as const)
+  const [matrix, bias] = await allOver([loader.matrix(of, gated), of.bias && loader.vector(of.bias)] as const)
   return { matrix, ...(bias && { bias }), ...(of.experts && { halves: of.experts.halves }) }
 }

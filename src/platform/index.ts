@@ -64,7 +64,7 @@ export {
   spelled,
   textOfJson,
 } from './json.js'
-export { decodedFragment, jsonPointer, pointerStep, referredTo } from './json-pointer.js'
+export { decodedPart, jsonPointer, pointerStep, referredTo } from './json-pointer.js'
 export { keptError } from './kept-error.js'
 export { getOrMake, LruMap } from './maps.js'
 export { heldByNative, leaveNative, ofNative, whenNativeIsHere } from './native.js'

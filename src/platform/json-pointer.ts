@@ -7,18 +7,18 @@ export const jsonPointer = (path: readonly (string | number)[]): string =>
 /** A step of a pointer, as it is called. */
 export const pointerStep = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')
 
-/** The part of a reference behind `#`, as it stands where it cannot be decoded. */
-export function decodedFragment(fragment: string): string {
+/** A part of a URL, as it stands where it cannot be decoded. */
+export function decodedPart(part: string): string {
   try {
-    return decodeURIComponent(fragment)
+    return decodeURIComponent(part)
   } catch {
-    return fragment
+    return part
   }
 }
 
 /** Where a reference leads within its own document; undefined: to a name, to nothing or elsewhere. */
 export function referredTo(document: unknown, reference: string): unknown {
-  const [name, ...steps] = decodedFragment(reference.slice(1)).split('/')
+  const [name, ...steps] = decodedPart(reference.slice(1)).split('/')
   if (!reference.startsWith('#') || name !== '') return undefined
   return steps.map(pointerStep).reduce(partOf, document)
 }

@@ -1,5 +1,5 @@
 import { V1Error } from '../contract/index.js'
-import { byteLength, type Entrance, wholeTexts } from '../platform/index.js'
+import { byteLength, decodedPart, type Entrance, wholeTexts } from '../platform/index.js'
 import {
   type Dialect,
   type EndpointEntry,
@@ -276,8 +276,9 @@ export class Router {
     const path = written.endsWith('/') ? written.slice(0, -1) : written
     const place = this.#fixed.get(path)
     if (place !== undefined) return place
+    // An id whose slash is escaped is the same id; one that cannot be read is nobody's.
     for (const { start, rest, endpoints, allow, dialect } of this.#patterns) {
-      const found = path.startsWith(start) ? rest.exec(decoded(path.slice(start.length))) : null
+      const found = path.startsWith(start) ? rest.exec(decodedPart(path.slice(start.length))) : null
       if (found) return { endpoints, allow, dialect, named: found.groups! }
     }
     return undefined
@@ -300,13 +301,4 @@ const NAME = /\{(\w+)\}/g
 function restOf(rest: string): RegExp {
   if (rest === '{model}') return /(?<model>.*)/s
   return new RegExp(`^${rest.replace(NAME, (_, name) => `(?<${name}>[^/]+${name === 'model' ? '/[^/]+' : ''})`)}$`)
-}
-
-/** An id whose slash is escaped is the same id; one that cannot be read is nobody's. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

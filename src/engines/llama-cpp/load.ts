@@ -1,6 +1,6 @@
 import { modelCannot, V1Error } from '../../contract/index.js'
 import { ChatText, DecodeLoop, DraftModel, Encoder, Tokenizer } from '../../generate/index.js'
-import { asBroken, broken, digestOf, type FileHead, type LoadReport, purposeOf } from '../../models/index.js'
+import { broken, digestOf, type FileHead, type LoadReport, purposeOf, understood } from '../../models/index.js'
 import { isRecord } from '../../platform/index.js'
 import type { Llama, NativeContext, NativeModel } from './library.js'
 import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'
@@ -181,14 +181,6 @@ const tokenizerOf = ({ path, text }: OpenedFile): Tokenizer =>
   understood(path, () => new Tokenizer(text.tokenizer, text.tokenizerConfig))
 
 const textOf = ({ path, text }: OpenedFile): ChatText => understood(path, () => new ChatText(text))
-
-function understood<T>(path: string, make: () => T): T {
-  try {
-    return make()
-  } catch (error) {
-    throw asBroken(path, error)
-  }
-}
 
 async function openNative(
   { id, gpuLayers }: Wanted,

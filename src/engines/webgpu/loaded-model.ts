@@ -12,7 +12,6 @@ import {
 } from '../../generate/index.js'
 import { learnVocabulary } from '../../grammar/index.js'
 import {
-  asBroken,
   Core,
   type EncoderLoadPlan,
   isRemote,
@@ -24,6 +23,7 @@ import {
   makesVectors,
   planEncoderLoad,
   planModel,
+  understood,
   type VectorCore,
   type WeightOutline,
 } from '../../models/index.js'
@@ -91,15 +91,6 @@ export function planLoad(
   }
   if (makesVectors(weights, id)) return understood(id, () => planEncoderLoad(weights, device, options))
   return understood(id, () => planModel(weights, device, { ...options, draftHead }))
-}
-
-/** What its files say is made something of; what they contradict themselves in is theirs. */
-function understood<T>(id: string, make: () => T): T {
-  try {
-    return make()
-  } catch (error) {
-    throw asBroken(id, error)
-  }
 }
 
 export async function loadModel(

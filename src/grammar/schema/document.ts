@@ -1,4 +1,4 @@
-import { atOnce, decodedFragment, getOrMake, isRecord, pointerStep, type Slices } from '../../platform/index.js'
+import { atOnce, decodedPart, getOrMake, isRecord, pointerStep, type Slices } from '../../platform/index.js'
 import { SchemaError, type SchemaPath } from '../schema-error.js'
 
 export type Schema = boolean | Record<string, unknown>
@@ -200,7 +200,7 @@ export class Document {
   resolve(from: Site, reference: string, keyword: string): Site {
     const hash = reference.indexOf('#')
     const address = hash < 0 ? reference : reference.slice(0, hash)
-    const fragment = decodedFragment(hash < 0 ? '' : reference.slice(hash + 1))
+    const fragment = decodedPart(hash < 0 ? '' : reference.slice(hash + 1))
     if (address === '' && (fragment === '' || fragment.startsWith('/'))) {
       const found = this.#point(from.resource, fragment, from.scope)
       if (found !== undefined) return found
@@ -226,7 +226,7 @@ export class Document {
    */
   resolveDynamic(from: Site, reference: string, keyword: string): Site {
     const first = this.resolve(from, reference, keyword)
-    const name = decodedFragment(reference.slice(reference.indexOf('#') + 1))
+    const name = decodedPart(reference.slice(reference.indexOf('#') + 1))
     const own = this.#dynamic.get(first.resource.root)?.get(name)
     const outermost = own?.schema === first.schema ? from.scope.get(name) : undefined
     return outermost === undefined ? first : this.#site(outermost, from.scope)

@@ -19,6 +19,15 @@ export function asBroken(place: string, error: unknown): unknown {
   return damaged(place, `its files cannot be understood: ${why.slice(0, 200).replace(/[^.!?]$/, '$&.')}`, error)
 }
 
+/** What its files say is made something of; what they contradict themselves in is theirs. */
+export function understood<T>(place: string, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw asBroken(place, error)
+  }
+}
+
 /** The network or the server failed; asking again may help. */
 export function unreachable(place: string, fault: string, cause?: unknown): V1Error {
   return new V1Error(503, `The model at ${place} cannot be fetched now: ${fault}`, {

@@ -13,10 +13,11 @@ export function folderFiles({ folder: path, file, known }: ForeignPlace): Reposi
   const fs = builtin<Fs>('node:fs/promises')
   if (!fs) throw new V1Error(500, `The model at ${path} cannot be loaded: there are no local folders in a browser.`)
   const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${within(path, name)}`
+  const missing = (name: string) => (cause: unknown) => {
+    throw broken(path, `${name} is missing: check the path, or download it again.`, cause)
+  }
   const part = (name: string, from: number, to: number, into?: Uint8Array) =>
-    sliceOfFile(fs, at(name), from, to, into).catch((cause: unknown) => {
-      throw broken(path, `${name} is missing: check the path, or download it again.`, cause)
-    })
+    sliceOfFile(fs, at(name), from, to, into).catch(missing(name))
   const slice = async (name: string, from: number, to: number, into?: Uint8Array) => {
     const data = await part(name, from, to, into)
     if (data.length < to - from) throw damaged(path, `${name} ends before byte ${to}.`)
@@ -39,9 +40,7 @@ export function folderFiles({ folder: path, file, known }: ForeignPlace): Reposi
     ...(known && { known }),
     pathOf: at,
     async fetch({ name, bytes: named, least = 0 }, onBytes) {
-      const stat = await fs.stat(at(name)).catch((cause: unknown) => {
-        throw broken(path, `${name} is missing: check the path, or download it again.`, cause)
-      })
+      const stat = await fs.stat(at(name)).catch(missing(name))
       const bytes = named ?? (await known?.(name))?.bytes
       if (bytes !== undefined && stat.size !== bytes) {
         const fault = stat.size < bytes ? 'is incomplete: it' : 'has changed: it'

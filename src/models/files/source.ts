@@ -7,6 +7,8 @@ import type { SentenceFiles } from './sentence.js'
 export type Naming = 'mlc' | 'huggingface' | 'gguf'
 
 export type PlainType = 'f32' | 'f16' | 'bf16' | 'u32'
+/** Bytes of a number. */
+export const SIZES: Readonly<Record<PlainType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
 export type TensorType = PlainType | BlockType
 
 export interface RawTensor {

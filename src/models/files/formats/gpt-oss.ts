@@ -7,7 +7,7 @@ import { blockBytes, isRecord, type JsonObject } from '../../../platform/index.j
 import { broken } from '../failure.js'
 import { parseJson } from '../json.js'
 import { storedRows } from '../rows.js'
-import type { PlainType, RawTensor, StoredRows } from '../source.js'
+import { type PlainType, type RawTensor, SIZES, type StoredRows } from '../source.js'
 import type { RepositoryFormat } from './format.js'
 import { readTransformers, type TransformersModel } from './safetensors.js'
 
@@ -121,8 +121,6 @@ interface Turn {
   readonly step: number
   readonly first: number
 }
-
-const SIZES: Readonly<Record<PlainType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
 
 function biasOf(stored: Stored, { step, first }: Turn, place: string): GivenTensor {
   const { name, shape, file, from } = stored

@@ -3,7 +3,7 @@ import { allOver, isRecord, type JsonObject } from '../../../platform/index.js'
 import { broken, damaged } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
-import type { PlainType, RawTensor } from '../source.js'
+import { type PlainType, type RawTensor, SIZES } from '../source.js'
 import { readText } from '../text.js'
 import type { RepositoryFormat } from './format.js'
 import { assertNoOverlap } from './places.js'
@@ -29,7 +29,6 @@ const TYPES = new Map<string, PlainType>([
   ['bfloat16', 'bf16'],
   ['uint32', 'u32'],
 ])
-const SIZES: Readonly<Record<PlainType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
 
 /** WebLLM's newer versions write the first name, older ones the second. */
 const MANIFESTS = ['tensor-cache.json', 'ndarray-cache.json']

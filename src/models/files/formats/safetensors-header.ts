@@ -2,7 +2,7 @@ import { isRecord } from '../../../platform/index.js'
 import { damaged } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { assertKeysOnce, parseJson } from '../json.js'
-import type { PlainType } from '../source.js'
+import { type PlainType, SIZES } from '../source.js'
 import { assertNoOverlap } from './places.js'
 
 export interface StoredTensor {
@@ -25,7 +25,6 @@ export interface Header {
 
 const TYPES: Readonly<Record<string, PlainType | undefined>> = { F32: 'f32', F16: 'f16', BF16: 'bf16' }
 const MOST_SIDES = 8
-const SIZES: Readonly<Record<PlainType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
 /** A hundred thousand tensors take that; more would take more memory than it is worth to read. */
 const MOST_HEADER = 8 * 2 ** 20
 

@@ -1,4 +1,4 @@
-import { builtin } from '../../../platform/index.js'
+import { builtin, decodedPart } from '../../../platform/index.js'
 import { sliceOfFile } from '../slice-of-file.js'
 import { type FileStore, type FileWriter, isNote, type KeptRepository, type StoredFile, USED } from './store.js'
 import { lengthAt, PART, parentOf, partOf, SILENT_MS, takeOver } from './unfinished.js'
@@ -211,17 +211,10 @@ function cut(name: string): string {
 /** The same path for all addresses that differ in characters that are not plain alone. */
 function earlierPathOf(url: string): string {
   const { host, pathname } = new URL(url)
-  const decoded = (part: string) => {
-    try {
-      return decodeURIComponent(part)
-    } catch {
-      return part
-    }
-  }
   return [host, ...pathname.split('/')]
     .filter((part) => part !== '')
     .map((part) =>
-      decoded(part)
+      decodedPart(part)
         .replace(/[^\w.-]+/g, '_')
         .replace(/^\.+$/, '_'),
     )

@@ -2,6 +2,7 @@
 import { F32, Metadata, type Tensor, writeGgufFile } from '../../../../../bench/peers/gguf-file.js'
 import { isBlockType } from '../../../../platform/block-types.js'
 import { floatToHalf } from '../../../../platform/half.js'
+import { byteName } from '../../../../platform/token-bytes.js'
 import { blockValues } from './dequantize.js'
 import { typeOf } from './types.js'
 
@@ -228,12 +229,7 @@ function addPieces(out: Metadata): number {
 }
 
 function addBpe(out: Metadata): number {
-  let next = 256
-  const names = Array.from({ length: 256 }, (_, byte) => {
-    const prints = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174
-    return String.fromCharCode(prints ? byte : next++)
-  })
-  const tokens = [...names]
+  const tokens = Array.from({ length: 256 }, (_, byte) => byteName(byte))
   const merges: string[] = []
   const merge = (a: string, b: string) => {
     if (tokens.includes(a + b)) return
