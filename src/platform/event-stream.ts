@@ -7,7 +7,11 @@ export async function* eventData(
   most = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<string> {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
+  /** Of the line that has not ended, and of the event. */
   let rest = ''
+  let data: string[] = []
+  /** Characters of its lines that have ended. */
+  let held = 0
   let afterReturn = false
   try {
     for (;;) {
@@ -16,11 +20,22 @@ export async function* eventData(
       const piece = afterReturn && read.startsWith('\n') ? read.slice(1) : read
       if (read !== '') afterReturn = read.endsWith('\r')
       rest += piece
-      // Of an event of megabytes most pieces end no line: all of it would be looked through for each.
-      const ends = done || /[\r\n]/.test(piece)
-      const { events, left } = ends ? split(done ? `${rest}\n\n` : rest) : { events: [], left: rest }
-      rest = left
-      if (rest.length > most) throw new RangeError('An event is too long.')
+      const events: string[] = []
+      // Of a line of megabytes most pieces end none: all of it would be looked through for each.
+      if (done || /[\r\n]/.test(piece)) {
+        // Lines end with `\n`, `\r\n` or, by the book, `\r`.
+        const lines = (done ? `${rest}\n\n` : rest).split(/\r\n|\n|\r/)
+        rest = lines.pop()!
+        for (const line of lines) {
+          held += line.length + 1
+          if (line === '') {
+            if (data.length > 0) events.push(data.join('\n'))
+            data = []
+            held = 0
+          } else if (line === 'data' || line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
+        }
+      }
+      if (held + rest.length > most) throw new RangeError('An event is too long.')
       // Some servers leave off the last blank line; where a connection was cut, half an event stands there.
       yield* done ? events.filter(isWhole) : events
       if (done) return
@@ -36,23 +51,4 @@ function isWhole(data: string): boolean {
   } catch {
     return false
   }
-}
-
-/** Whole events, and what has come of the next one. Lines end with `\n`, `\r\n` or, by the book, `\r`. */
-function split(text: string): { events: string[]; left: string } {
-  const events: string[] = []
-  const lines = text.split(/\r\n|\n|\r/)
-  const last = lines.pop()!
-  let data: string[] = []
-  let pending: string[] = []
-  for (const line of lines) {
-    pending.push(line)
-    if (line === '') {
-      if (data.length > 0) events.push(data.join('\n'))
-      data = []
-      pending = []
-    } else if (line === 'data' || line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5))
-  }
-  pending.push(last)
-  return { events, left: pending.join('\n') }
 }
