@@ -634,10 +634,14 @@ describe('a run whose engine does not end', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is not waited for by the prompts that are to begin yet', async () => {
+  it('is told to, and not waited for, before the next prompt begins', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const signals: AbortSignal[] = []
+    const told: number[] = []
     const engine = {
-      generate: async function* (): AsyncIterable<Part> {
+      generate: async function* ({ signal }: ChatCall): AsyncIterable<Part> {
+        told.push(signals.filter(({ aborted }) => aborted).length)
+        signals.push(signal)
         yield text('Hi')
         yield finish
         await new Promise(() => {})
@@ -652,6 +656,7 @@ describe('a run whose engine does not end', () => {
     })
     while (said === undefined) await vi.advanceTimersByTimeAsync(5000)
     expect(said).toBe('Hi'.repeat(40))
+    expect(told).toEqual(signals.map((_, i) => Math.max(0, i - 15)))
     await run.succeed()
     expect(logged).toEqual(Array(40).fill({ type: 'fault', message }))
   })
