@@ -1,8 +1,9 @@
 import { refuse } from '../refuse.js'
 import type { Architecture, Names } from './architecture.js'
 import type { Fields } from './fields.js'
-import { granite, ownOfGranite } from './granite.js'
+import { granite, ownOfGranite, readGraniteTraits } from './granite.js'
 import { NAMES } from './names.js'
+import { readAttention, readGated } from './read-decoder.js'
 
 const SHARED = 'model.layers.#.shared_mlp'
 const { gateUp, down } = NAMES.huggingface
@@ -63,5 +64,9 @@ export const granite4: Architecture = {
       intermediate_size: fields.count('shared_intermediate_size', fields.count('intermediate_size')),
     })
   },
-  layer: granite.layer,
+  layer: (fields) => ({
+    mixer: readAttention(fields, readGraniteTraits(fields)),
+    feedForward: readGated(fields),
+    arrangement: 'before',
+  }),
 }
