@@ -16,7 +16,7 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
   if (!tools && spec.tools.length > 0 && spec.toolChoice !== 'none') throw lacks(id, 'tools', 'cannot call tools')
   if (!grammar && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot enforce a format')
   if (!otherGrammars && spec.output.type === 'grammar') throw lacks(id, fields.format, 'supports only JSON formats')
-  if (!capabilities.quotes || spec.messages.length === 0) checkQuotes(id, spec)
+  if (!capabilities.quotes || spec.prompt !== undefined) checkQuotes(id, spec)
   checkLocal(id, capabilities, spec)
   checkMedia(capabilities, spec)
 }
@@ -38,9 +38,9 @@ export function withoutHints<T extends ModelRequest>({ capabilities }: ModelInfo
   }
 }
 
-/** Who keeps to no grammar of ours would only be told that its answer is none; of no messages every quote is empty. */
-function checkQuotes(id: string, { messages, output, tools, toolChoice, fields }: CallSpec): void {
-  const why = messages.length === 0 ? 'has no messages to quote from here' : 'cannot quote the conversation'
+/** Who keeps to no grammar of ours would only be told that its answer is none; of a prompt alone every quote is empty. */
+function checkQuotes(id: string, { prompt, output, tools, toolChoice, fields }: CallSpec): void {
+  const why = prompt === undefined ? 'cannot quote the conversation' : 'has no messages to quote from here'
   const quoted = quotesOf(output)
   if (quoted === 'all') throw lacks(id, fields.quote ?? 'quote', why)
   if (quoted === 'some') throw unsupported(fields.format, `The model '${id}' ${why}: leave 'x-quote' out.`)
