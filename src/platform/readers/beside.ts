@@ -1,9 +1,10 @@
 /** What stands right beside a reading and makes it a part of another: `9-` of `9-11 am`, `moins dix` of `midi moins dix`. */
+import type { Slices } from '../turns.js'
 import { type FoundReading, type ReaderContext, unsure } from './reading.js'
 import { anyWord, ofWords, plain, rightBefore } from './text.js'
 import { UNIT_NAMES } from './units.js'
 import { TO_ELSEWHERE } from './words/elsewhere.js'
-import type { LanguageName } from './words/index.js'
+import type { LanguageName, LanguageWords } from './words/index.js'
 
 /** A time, a length, a date, one without its year, a day of the week, one told from today. */
 export type PartKind = 'time' | 'duration' | 'date' | 'yearless' | 'weekday' | 'day'
@@ -23,7 +24,8 @@ const rangesOf = ofWords(({ numbers, articles, scales, and, beside }) => {
   const next = String.raw`${money}(?:\d|[一二三四五六七八九十]|${anyWord(names)}(?!\p{L}))`
   const [between, also] = [String.raw`(?<!\p{L})${BETWEEN} ${money}`, `,? ${anyWord(and)} `]
   return {
-    left: new RegExp(String.raw`${last}${to}${money}$|\d\/$|${between}[^|]{0,30}${last}${also}${money}$`, 'u'),
+    left: new RegExp(String.raw`${last}${to}${money}$|\d\/$`, 'u'),
+    betweenLeft: new RegExp(`${between}[^|]{0,30}${last}${also}${money}$`, 'u'),
     right: new RegExp(`^${unit}${to}${next}`, 'u'),
     between: new RegExp(`${between}$`, 'u'),
     and: new RegExp(`^${unit}${also}${next}`, 'u'),
@@ -31,12 +33,29 @@ const rangesOf = ofWords(({ numbers, articles, scales, and, beside }) => {
 })
 const BETWEEN = anyWord(['between', 'zwischen', 'entre', 'tra', 'fra', 'tussen'])
 
+const learnt = new WeakSet<LanguageWords>()
+
+/**
+ * An engine compiles an expression when it is first asked, V8 once more the next time, which takes these some 20 ms each: a
+ * reading asks all of them, in all languages.
+ */
+export function* learnRanges(words: LanguageWords): Slices<void> {
+  if (learnt.has(words)) return
+  learnt.add(words)
+  for (const expression of Object.values(rangesOf(words))) {
+    for (let time = 0; time < 2; time++) {
+      expression.test('')
+      yield
+    }
+  }
+}
+
 /** By what stands before a number, its sign too, and behind it. */
 export function isOfRange(
   before: string,
   behind: string,
   isWhole: boolean,
-  words: Parameters<typeof rangesOf>[0],
+  words: LanguageWords,
   language: LanguageName | undefined,
 ): boolean {
   const ranges = rangesOf(words)
@@ -44,6 +63,7 @@ export function isOfRange(
   const [left, right] = [before, behind].map((text) => (language === 'nl' ? text.replaceAll(' of ', ' or ') : text))
   return (
     ranges.left.test(left!) ||
+    ranges.betweenLeft.test(left!) ||
     ranges.right.test(right!) ||
     (isWhole && /^\/\d/.test(right!)) ||
     (ranges.between.test(left!) && ranges.and.test(right!))

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runs } from '../../../test/support/full.js'
 import { mayBegin, mayEnd } from '../borders.js'
 import { atOnce } from '../turns.js'
@@ -159,4 +159,27 @@ it('are stretches in the order of the text, none within another, whatever it is'
     }),
     { numRuns: runs(1000) },
   )
+})
+
+it('what is long to compile is asked once a slice before a reading asks all of it, in every language', async () => {
+  vi.resetModules()
+  const fresh = await import('./index.js')
+  const spy = vi.spyOn(RegExp.prototype, 'test')
+  onTestFinished(() => spy.mockRestore())
+  const contexts = spy.mock.contexts as readonly RegExp[]
+  const longSince = (begun: number) => new Set(contexts.slice(begun).filter(({ source }) => source.length > 3000))
+  const known = new Set<RegExp>()
+  const slices = fresh.stretchesIn('number', '15 '.repeat(20), {})
+  for (let done: boolean | undefined = false; !done; ) {
+    const begun = contexts.length
+    done = slices.next().done
+    const news = [...longSince(begun)].filter((one) => !known.has(one))
+    expect(news.length).toBeLessThan(2)
+    for (const one of news) known.add(one)
+  }
+  const begun = contexts.length
+  fresh.readValue({ type: 'number' }, '15', { beside: { before: 'between 10 and ', behind: ' and 20' } })
+  const asked = [...longSince(begun)]
+  expect(asked.length).toBeGreaterThan(Object.keys(LANGUAGES).length)
+  expect(asked.filter((one) => !known.has(one))).toEqual([])
 })

@@ -2,6 +2,7 @@
 import { mayBegin, mayEnd } from '../borders.js'
 import type { Slices } from '../turns.js'
 import { amountsIn, BETWEEN_AMOUNTS } from './amounts.js'
+import { learnRanges } from './beside.js'
 import { datesIn } from './date.js'
 import { languageOf } from './language.js'
 import { CLOSED, IS_MONEY, MONEY_NEXT, OPENED, quantities } from './quantities.js'
@@ -60,6 +61,7 @@ function* inLanguages(
     const { plain, places } = plainPlaces(text, start, Math.min(text.length, from + PART))
     const here: ReadablePlace[] = []
     for (const language of languages) {
+      if (kind === 'number' && DIGIT.test(plain)) yield* learnRanges(LANGUAGES[language])
       for (const one of placesOf(kind, plain, language, context)) {
         const stretch = within(text, places[one.start]!, places[one.end - 1]! + 1)
         if (stretch) here.push(stretch)
