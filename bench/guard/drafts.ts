@@ -3,8 +3,8 @@
  * first time and once more. As much is guessed as a step has room for: what gains is found out by a clock.
  */
 import { EXTRACTIONS } from '../../src/bench/extractions.js'
-import { type WatchedAnswer, watched } from '../../src/bench/watched-model.js'
-import type { ChatCall, TokenModel } from '../../src/contract/index.js'
+import { watched, watchOf } from '../../src/bench/watched-model.js'
+import type { ChatCall } from '../../src/contract/index.js'
 import type { Batch } from '../../src/device/contract.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
@@ -85,7 +85,8 @@ async function count(way: Way, drafts: DraftMode): Promise<{ text: string; count
   const guessing = drafts !== 'never'
   const large = await open(way.weights, guessing && way.small === 'head')
   const small = guessing && typeof way.small === 'object' ? await open(way.small) : undefined
-  const { model, watch } = led(large.core, way)
+  const watch = { ...watchOf(smallText), gold: way.gold }
+  const model = way.gold === undefined ? large.core : watched(large.core, watch)
   const loop = new DecodeLoop(model, smallText, { drafts, ...(small && { draftModel: new DraftModel(small.core) }) })
   const counts: Record<string, Counts> = {}
   let text = ''
@@ -128,15 +129,6 @@ async function open(weights: WeightSource, head = false) {
     return step.call(core, batch)
   }
   return opened
-}
-
-function led(core: TokenModel, { gold }: Way): { readonly model: TokenModel; readonly watch: WatchedAnswer } {
-  const { ends, tokenizer } = smallText
-  const watch: WatchedAnswer = {
-    bytesOf: (token) => (tokenizer.special.has(token) ? undefined : tokenizer.bytes(token)),
-    ...{ ends, gold, promptTokens: Number.POSITIVE_INFINITY, passes: [] },
-  }
-  return { model: gold === undefined ? core : watched(core, watch), watch }
 }
 
 /** Of the kinds that there were. */

@@ -3,7 +3,7 @@ import type { Device } from '../device/index.js'
 import type { OpenedRepository } from '../engines/index.js'
 import { ChatText, DecodeLoop, type TextFiles } from '../generate/index.js'
 import { loadCore } from '../models/index.js'
-import { type WatchedAnswer, watched } from './watched-model.js'
+import { type WatchedAnswer, watched, watchOf } from './watched-model.js'
 
 export interface ExtractionUnderTest {
   /** As users have it. */
@@ -36,16 +36,9 @@ export async function openExtraction({
   drafts = 'gaining',
 }: ExtractionParts): Promise<ExtractionUnderTest> {
   const text = new ChatText(files)
-  const { tokenizer, ends } = text
   const device = await openDevice()
-  const core = await loadCore(device, weights, { ...SIZES, tokens: tokenizer.size })
-  const { special } = tokenizer
-  const watch: WatchedAnswer = {
-    bytesOf: (token) => (special.has(token) ? undefined : tokenizer.bytes(token)),
-    ends,
-    promptTokens: Number.POSITIVE_INFINITY,
-    passes: [],
-  }
+  const core = await loadCore(device, weights, { ...SIZES, tokens: text.tokenizer.size })
+  const watch = watchOf(text)
   const model = watched(core, watch)
   return {
     plain: new DecodeLoop(core, text, { drafts: 'never' }),

@@ -3,6 +3,7 @@
  * is given: made-up weights then do the work of a model that answers right.
  */
 import type { Sampled, SampleSettings, Sequence, StepInput, TokenModel } from '../contract/index.js'
+import type { ChatText } from '../generate/index.js'
 import { joined } from '../platform/index.js'
 
 /** A pass that drew tokens of an answer: before how many signs of it the first, and the guesses that were drawn for. */
@@ -19,6 +20,17 @@ export interface WatchedAnswer {
   promptTokens: number
   gold?: string
   passes: WatchedPass[]
+}
+
+/** Of nothing yet: what a prompt is counted as is not known before it is read. */
+export function watchOf({ tokenizer, ends }: ChatText): WatchedAnswer {
+  const { special } = tokenizer
+  return {
+    bytesOf: (token) => (special.has(token) ? undefined : tokenizer.bytes(token)),
+    ends,
+    promptTokens: Number.POSITIVE_INFINITY,
+    passes: [],
+  }
 }
 
 interface Draw {
