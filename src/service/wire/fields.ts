@@ -239,8 +239,10 @@ const lettersOf = (name: string): string =>
     .toLowerCase()
     .replace(/s$/, '')
 
-const isAsked = (value: unknown): boolean =>
-  value != null && value !== false && value !== '' && !(Array.isArray(value) && value.length === 0)
+/** An empty list or text, which some clients send for what was not given. */
+export const saysNothing = (value: unknown): boolean => value === '' || (Array.isArray(value) && value.length === 0)
+
+const isAsked = (value: unknown): boolean => value != null && value !== false && !saysNothing(value)
 
 /**
  * Notes the fields that nobody reads, so that the answer can name them: of a body of nothing else, not all 100,000. One that

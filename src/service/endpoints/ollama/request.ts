@@ -14,6 +14,7 @@ import {
   optional,
   type Refused,
   refuseUnsupported,
+  saysNothing,
   someTexts,
   unsupported,
 } from '../../wire/fields.js'
@@ -126,14 +127,11 @@ const REFUSED_IN_GENERATE: Refused = new Map([
   ['instructions', "Here it is 'system'."],
 ])
 
-/** An empty list or text asks for nothing either, and tools are called freely. */
+/** What is empty asks for nothing either, and tools are called freely. */
 function refuseOthers(body: JsonObject, refused: Refused): void {
-  const asked = Object.entries(body).filter(
-    ([, value]) => !NOTHING.has(value) && !(Array.isArray(value) && value.length === 0),
-  )
+  const asked = Object.entries(body).filter(([, value]) => !saysNothing(value) && value !== 'auto')
   refuseUnsupported(Object.fromEntries(asked), refused)
 }
-const NOTHING: ReadonlySet<unknown> = new Set(['', 'auto'])
 
 const KNOWN_IN_CHAT: ReadonlySet<string> = new Set([...COMMON, 'messages', 'tools', ...REFUSED_IN_CHAT.keys()])
 const KNOWN_IN_GENERATE: ReadonlySet<string> = new Set([
